@@ -2,13 +2,15 @@
 //!
 //! `cargo run -p xtask -- layers` checks the dependencies between crates;
 //! `cargo run -p xtask -- circles` finds circular imports between the files of a crate;
-//! `cargo run -p xtask -- tidy` checks the rules for source files;
+//! `cargo run -p xtask -- tidy` checks the rules for source files, and the sizes of files and functions;
 //! `cargo run -p xtask -- schema` writes the schema of the record, `--check` only checks that it is up to date.
 #![forbid(unsafe_code)]
 
 mod circles;
+mod for_tests;
 mod layers;
 mod schema;
+mod sizes;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let findings = match std::env::args().nth(1).as_deref() {
         Some("layers") => layers::check()?,
         Some("circles") => circles::check(&std::env::args().nth(2).map_or_else(root, PathBuf::from))?,
-        Some("tidy") => tidy::check()?,
+        Some("tidy") => [tidy::check(&root())?, sizes::check(&root())?].concat(),
         Some("schema") => schema::run()?,
         _ => {
             anyhow::bail!("usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | schema [--check]")

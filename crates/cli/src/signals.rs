@@ -16,6 +16,7 @@ use std::time::Duration;
 use dnsdyno_executor::experiment::Stop;
 use dnsdyno_runner::{Control, StopCause};
 use dnsdyno_screen::Leave;
+use dnsdyno_sys::process::ignores_signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
@@ -94,7 +95,7 @@ pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::
 /// Calls `act` at each signal from now on, with the number of those before it. If the program was started to ignore
 /// SIGHUP, as by `nohup`, it still does. SIGINT is never ignored: shells start every background job of a script so.
 fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> std::io::Result<()> {
-    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let hang_up = (!ignores_signal(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for (earlier, signal) in signals.forever().enumerate() {
@@ -140,14 +141,6 @@ fn leave(control: &Control, leave_screen: &Leave) -> ! {
     leave_screen();
     print_error("dnsdyno: ended before the record was complete; `dnsdyno show` reads it as far as it goes");
     signal_hook::low_level::exit(i32::from(code_of_stop(control.cause())))
-}
-
-/// Whether this process ignores a signal, by the kernel's bit mask; no, where the kernel does not tell.
-fn ignores(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (signal - 1)) != 0
 }
 
 /// How long the record may take after the second signal.

@@ -5,8 +5,8 @@
 
 use dnsdyno_measure::CachingClients;
 use dnsdyno_wire::{
-    CLASS_IN, CanonicalName, HEADER_LEN, Malformed, TYPE_A, TYPE_AAAA, TYPE_CNAME, TYPE_NAPTR, TYPE_SOA,
-    TYPE_SRV, peek,
+    CLASS_IN, CanonicalName, HEADER_LEN, Malformed, Peek, TYPE_A, TYPE_AAAA, TYPE_CNAME, TYPE_NAPTR,
+    TYPE_SOA, TYPE_SRV, peek,
 };
 
 use crate::description::Lookups;
@@ -105,16 +105,7 @@ impl Reader {
         known: &mut Known,
         counts: &mut CachingClients,
     ) -> Result<(BundleId, Said), Useless> {
-        let head = peek(message)?;
-        if !head.is_response() {
-            return Err(Useless::Malformed);
-        }
-        if head.is_truncated() {
-            return Err(Useless::Truncated);
-        }
-        if !matches!(head.rcode, 0 | RCODE_NXDOMAIN) {
-            return Err(Useless::Refused);
-        }
+        let head = usable(message)?;
         if known.is_full() {
             return Err(Useless::Excess);
         }
@@ -227,6 +218,21 @@ impl Reader {
             _ => Ok(Record::OTHER),
         }
     }
+}
+
+/// The head of a response that says something of its question.
+fn usable(message: &[u8]) -> Result<Peek<'_>, Useless> {
+    let head = peek(message)?;
+    if !head.is_response() {
+        return Err(Useless::Malformed);
+    }
+    if head.is_truncated() {
+        return Err(Useless::Truncated);
+    }
+    if !matches!(head.rcode, 0 | RCODE_NXDOMAIN) {
+        return Err(Useless::Refused);
+    }
+    Ok(head)
 }
 
 /// The content of NAPTR (RFC 3403 §4.1):

@@ -15,6 +15,7 @@ mod journal;
 mod make;
 pub mod qualify;
 mod results;
+mod undo;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use diagnose::{DiagnoseError, Diagnosed, diagnose};

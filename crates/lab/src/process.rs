@@ -2,7 +2,7 @@
 //! group, so that what a server forks (NSD does) ends with it.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -12,8 +12,9 @@ use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dnsdyno_sys::process;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, Signal};
 
 use crate::Cancel;
 
@@ -32,12 +33,12 @@ impl Process {
         command.current_dir(folder).process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mut child = spawn(command)?;
-        match rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+        match process::handle(child.id()) {
             Ok(exit) => Ok(Self { child, exit, status: None }),
             Err(error) => {
                 child.kill()?;
                 child.wait()?;
-                Err(error.into())
+                Err(error)
             }
         }
     }
@@ -90,7 +91,7 @@ impl Process {
         // process forked holds its sockets too: the port is free only when all of them have ended.
         let deadline = Instant::now() + KILL_WITHIN;
         loop {
-            let group = running_in_group(self.id());
+            let group = process::running_in_group(self.id());
             self.signal(Signal::KILL)?;
             if group.is_empty() || !group.iter().all(|exit| wait_for_exit(exit, deadline)) {
                 break;
@@ -139,23 +140,6 @@ fn wait_for_exit(exit: &OwnedFd, deadline: Instant) -> bool {
             Err(_) => return false,
         }
     }
-}
-
-/// A pidfd for each process of the group that has not ended.
-fn running_in_group(group: u32) -> Vec<OwnedFd> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| is_running_in_group(*pid, group))
-        .filter_map(|pid| rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok())
-        .collect()
-}
-
-/// `/proc/PID/stat` reads `PID (NAME) STATE PARENT GROUP ...`, and the name may hold anything.
-fn is_running_in_group(pid: i32, group: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-    let (state, process_group) = (fields.next(), fields.nth(1));
-    !matches!(state, None | Some("Z" | "X")) && process_group == Some(group.to_string().as_str())
 }
 
 /// A command that the kernel will end with its parent, even if that is killed: `setpriv`, part of every Debian,
@@ -263,10 +247,10 @@ mod tests {
         let (mut process, mut output) = shell("sleep 60 & sleep 60 & echo up; wait");
         assert_eq!(next_line(&mut output), "up\n");
         let group = process.id();
-        assert_eq!(running_in_group(group).len(), 3, "a shell and two sleeps");
+        assert_eq!(process::running_in_group(group).len(), 3, "a shell and two sleeps");
 
         process.kill().expect("it ends");
-        assert!(running_in_group(group).is_empty());
+        assert!(process::running_in_group(group).is_empty());
         // The pipe ends only when no process holds its other end.
         assert_eq!(next_line(&mut output), "");
     }

@@ -19,7 +19,8 @@ use crate::port::Port;
 use crate::process::{Process, STOP_WITHIN};
 use crate::ready::{self, ReadyCheck};
 use crate::spec::find_program;
-use crate::{LabError, ServerOptions, ServerSpec, StartFailure, step, template};
+use crate::step::Step;
+use crate::{LabError, ServerOptions, ServerSpec, StartFailure, template};
 
 /// A server that answers. Dropping it ends the process and removes its folder, except when the thread is
 /// panicking or `DNSDYNO_LAB_KEEP` is set: then the folder stays, and standard error says where.
@@ -258,12 +259,14 @@ impl Setup {
     /// Runs a program of the template; none is a success.
     fn step(&self, words: &[String], log: &Path, within: Duration) -> Result<Result<(), String>, LabError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Ok(())) };
-        let found = find_program(program).ok_or_else(|| LabError::NotInstalled {
+        let program = find_program(program).ok_or_else(|| LabError::NotInstalled {
             program: program.clone(),
             package: self.spec.package().to_owned(),
         })?;
         let ServerOptions { place, cancel, .. } = &self.options;
-        Ok(step::run(&found, arguments, place, self.folder.path(), log, within, cancel))
+        let step =
+            Step { program: &program, arguments, place, folder: self.folder.path(), log, within, cancel };
+        Ok(step.run())
     }
 
     /// An error where the start was called off.

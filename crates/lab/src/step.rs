@@ -9,41 +9,49 @@ use std::time::Duration;
 use crate::process::Process;
 use crate::{Cancel, Place};
 
-/// Runs `program` with `arguments` in `folder`, at `place`; what it prints is appended to `log`.
-///
-/// # Errors
-/// It cannot be run, fails, has not ended `within`, or was called off; as a sentence without its subject.
-pub(crate) fn run(
-    program: &Path,
-    arguments: &[String],
-    place: &Place,
-    folder: &Path,
-    log: &Path,
-    within: Duration,
-    cancel: &Cancel,
-) -> Result<(), String> {
-    let written = || fs::read(log).map_or(0, |bytes| bytes.len());
-    let before = written();
-    let file = File::options().create(true).append(true).open(log);
-    let file = file.map_err(|error| format!("has no log: {}: {error}", log.display()))?;
-    let mut words = place.words();
-    words.push(program.into());
-    words.extend(arguments.iter().map(OsString::from));
-    let mut process =
-        Process::start(&words, folder, file).map_err(|error| format!("could not be run: {error}"))?;
-    if !process.ends_within_unless(within, cancel) {
-        return Err(format!("had not ended after {within:?}"));
-    }
-    match process.kill() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => {
-            let printed = fs::read(log).unwrap_or_default();
-            let printed = String::from_utf8_lossy(printed.get(before..).unwrap_or_default()).into_owned();
-            let last =
-                printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("(it printed nothing)");
-            Err(format!("ended with {status}: {}", last.trim()))
+/// A program to run, with what it is run with.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) arguments: &'a [String],
+    pub(crate) place: &'a Place,
+    pub(crate) folder: &'a Path,
+    /// What it prints is appended to this file.
+    pub(crate) log: &'a Path,
+    /// How long it may take.
+    pub(crate) within: Duration,
+    pub(crate) cancel: &'a Cancel,
+}
+
+impl Step<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// It cannot be run, fails, has not ended in time, or was called off; as a sentence without its subject.
+    pub(crate) fn run(self) -> Result<(), String> {
+        let written = || fs::read(self.log).map_or(0, |bytes| bytes.len());
+        let before = written();
+        let file = File::options().create(true).append(true).open(self.log);
+        let file = file.map_err(|error| format!("has no log: {}: {error}", self.log.display()))?;
+        let mut words = self.place.words();
+        words.push(self.program.into());
+        words.extend(self.arguments.iter().map(OsString::from));
+        let mut process = Process::start(&words, self.folder, file)
+            .map_err(|error| format!("could not be run: {error}"))?;
+        if !process.ends_within_unless(self.within, self.cancel) {
+            return Err(format!("had not ended after {:?}", self.within));
         }
-        Err(error) => Err(format!("has no known end: {error}")),
+        match process.kill() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => {
+                let printed = fs::read(self.log).unwrap_or_default();
+                let printed = String::from_utf8_lossy(printed.get(before..).unwrap_or_default()).into_owned();
+                let last =
+                    printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("(it printed nothing)");
+                Err(format!("ended with {status}: {}", last.trim()))
+            }
+            Err(error) => Err(format!("has no known end: {error}")),
+        }
     }
 }
 
@@ -51,19 +59,17 @@ pub(crate) fn run(
 mod tests {
     use super::*;
 
-    fn shell(script: &str, within: Duration) -> Result<(), String> {
+    /// A step of this program, which is given up after `within`.
+    fn outcome(program: &str, arguments: &[String], within: Duration) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
-        let arguments = ["-c".to_owned(), script.to_owned()];
         let log = folder.path().join("log");
-        run(
-            Path::new("/bin/sh"),
-            &arguments,
-            &Place::default(),
-            folder.path(),
-            &log,
-            within,
-            &Cancel::default(),
-        )
+        let (place, cancel) = (&Place::default(), &Cancel::default());
+        let program = Path::new(program);
+        Step { program, arguments, place, folder: folder.path(), log: &log, within, cancel }.run()
+    }
+
+    fn shell(script: &str, within: Duration) -> Result<(), String> {
+        outcome("/bin/sh", &["-c".to_owned(), script.to_owned()], within)
     }
 
     #[test]
@@ -75,9 +81,7 @@ mod tests {
             "ended with exit status: 3: no space"
         );
         assert_eq!(shell("sleep 60", Duration::from_millis(20)).unwrap_err(), "had not ended after 20ms");
-        let (root, nowhere) = (Path::new("/"), Path::new("/dev/null"));
-        let missing =
-            run(Path::new("/none/x"), &[], &Place::default(), root, nowhere, long, &Cancel::default());
+        let missing = outcome("/none/x", &[], long);
         assert!(missing.is_err(), "{missing:?}");
     }
 }

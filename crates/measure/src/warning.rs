@@ -271,126 +271,120 @@ impl Warning {
 /// The sentence of a summary: the figure, then the advice.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warning::SendsLate { p99_lateness_ns, longest_ns: 0 } => {
-                write!(f, "sends late: p99 {} behind the schedule", duration(*p99_lateness_ns))
-            }
-            Warning::SendsLate { p99_lateness_ns, longest_ns } => {
-                let (p99, longest) = (duration(*p99_lateness_ns), duration(*longest_ns));
-                write!(f, "sends late: p99 {p99}, at most {longest} behind the schedule")
-            }
-            Warning::SendsBehind { behind_ns, schedule_ns } => {
-                let (behind, schedule) = (duration(*behind_ns), duration(*schedule_ns));
-                write!(f, "sends behind: the load of {schedule} took {behind} longer to send")
-            }
-            Warning::BurstsLost { lost, of } => {
-                let (lost, of) = (count(*lost), counted(*of, "lost query", "lost queries"));
-                write!(
-                    f,
-                    "bursts lost: {lost} of {of} may have been lost because they were sent late, together"
-                )
-            }
-            Warning::OwnShare { share } => {
-                write!(
-                    f,
-                    "own share: queries spent up to {} of their time with the generator",
-                    percent(*share)
-                )
-            }
-            Warning::ReaderBehind { waits, waited_ns } => {
-                let (waits, waited) = (counted(*waits, "time", "times"), duration(*waited_ns));
-                write!(
-                    f,
-                    "reader behind: a worker waited {waits} for the queries to be read, {waited} in all"
-                )
-            }
-            Warning::SendsMissing { not_sent, scheduled } => {
-                let (not_sent, scheduled) = (count(*not_sent), counted(*scheduled, "query", "queries"));
-                write!(f, "sends missing: {not_sent} of {scheduled} never sent")
-            }
-            Warning::SendsVanished { taken, packets } => write!(
-                f,
-                "sends vanished: the kernel accepted {}, but the interface sent {}",
-                counted(*taken, "query", "queries"),
-                counted(*packets, "packet", "packets")
-            ),
-            Warning::SocketDrops { packets, timed_out } => write!(
-                f,
-                "socket drops: our own sockets dropped at least {} ({} timed out)",
-                counted(*packets, "packet", "packets"),
-                counted(*timed_out, "query", "queries")
-            ),
-            Warning::AnswersInFragments { fragments, timed_out } => write!(
-                f,
-                "answers in fragments: AF_XDP does not reassemble the {} that arrived ({} timed out)",
-                counted(*fragments, "IP fragment", "IP fragments"),
-                counted(*timed_out, "query", "queries")
-            ),
-            Warning::CpuSaturated { share } => {
-                write!(f, "CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)
-            }
-            Warning::CpuStarved { share } => {
-                write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
-            }
-            Warning::CpusShared { with } => {
-                write!(f, "CPUs shared: ")?;
-                let mut before = "";
-                // A server has processes that do nothing under a load.
-                let is_busy = |neighbour: &&Neighbour| neighbour.cpu_share >= 0.005;
-                let has_busy = with.iter().any(|neighbour| is_busy(&neighbour));
-                for neighbour in with.iter().filter(|neighbour| !has_busy || is_busy(neighbour)) {
-                    write!(f, "{before}{neighbour}")?;
-                    before = ", ";
-                }
-                Ok(())
-            }
-            Warning::ServerStarved { waited_ns, lasted_ns, lost, of } => {
-                let (waited, lasted) = (duration(*waited_ns), duration(*lasted_ns));
-                write!(
-                    f,
-                    "server starved: a thread of it waited {waited} of {lasted} for a CPU of this host{}",
-                    of_these_seconds(*lost, *of)
-                )
-            }
-            Warning::ServerThrottled { throttled_periods, periods, throttled_ns, lost, of } => {
-                let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
-                write!(f, "server throttled: its control group {stood}{}", of_these_seconds(*lost, *of))
-            }
-            Warning::Throttled { throttled_periods, periods, throttled_ns, lost, of } => {
-                let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
-                write!(f, "throttled: the generator's control group {stood}{}", of_these_seconds(*lost, *of))
-            }
-            Warning::CpuStolen { stolen_ns, lasted_ns, lost, of } => {
-                let (stolen, lasted) = (duration(*stolen_ns), duration(*lasted_ns));
-                write!(
-                    f,
-                    "CPU stolen: the hypervisor took {stolen} of {lasted} from a CPU of this host{}",
-                    of_these_seconds(*lost, *of)
-                )
-            }
-            Warning::IdsExhausted { waits, sockets } => {
-                let (waits, sockets) = (count(*waits), counted(*sockets, "socket", "sockets"));
-                write!(f, "IDs exhausted: queries waited {waits} times for a free message ID on {sockets}")
-            }
-            Warning::ClientsBusy { waits, clients } => {
-                let (waits, clients) = (count(*waits), counted(*clients, "client", "clients"));
-                write!(f, "clients busy: queries waited {waits} times for a free one of {clients}")
-            }
-            Warning::PortsExhausted { connects } => {
-                let connects = counted(*connects, "connection", "connections");
-                write!(f, "local ports exhausted: {connects} found no free local port")
-            }
-            Warning::ClockStepped { step_ns } => {
-                let sign = if *step_ns < 0 { "back" } else { "forward" };
-                write!(
-                    f,
-                    "clock stepped: the wall clock jumped {sign} by {}",
-                    duration(step_ns.unsigned_abs())
-                )
-            }
-        }?;
-        write!(f, "; {}", self.advice())
+        write!(f, "{}; {}", figures(self), self.advice())
     }
+}
+
+/// What was met, in figures.
+fn figures(warning: &Warning) -> String {
+    let queries = |number: &u64| counted(*number, "query", "queries");
+    let packets = |number: &u64| counted(*number, "packet", "packets");
+    match warning {
+        Warning::SendsLate { p99_lateness_ns, longest_ns } => sends_late(*p99_lateness_ns, *longest_ns),
+        Warning::SendsBehind { behind_ns, schedule_ns } => {
+            let (behind, schedule) = (duration(*behind_ns), duration(*schedule_ns));
+            format!("sends behind: the load of {schedule} took {behind} longer to send")
+        }
+        Warning::BurstsLost { lost, of } => {
+            let (lost, of) = (count(*lost), counted(*of, "lost query", "lost queries"));
+            format!("bursts lost: {lost} of {of} may have been lost because they were sent late, together")
+        }
+        Warning::OwnShare { share } => {
+            format!("own share: queries spent up to {} of their time with the generator", percent(*share))
+        }
+        Warning::ReaderBehind { waits, waited_ns } => {
+            let (waits, waited) = (counted(*waits, "time", "times"), duration(*waited_ns));
+            format!("reader behind: a worker waited {waits} for the queries to be read, {waited} in all")
+        }
+        Warning::SendsMissing { not_sent, scheduled } => {
+            format!("sends missing: {} of {} never sent", count(*not_sent), queries(scheduled))
+        }
+        Warning::SendsVanished { taken, packets: sent } => {
+            let (taken, sent) = (queries(taken), packets(sent));
+            format!("sends vanished: the kernel accepted {taken}, but the interface sent {sent}")
+        }
+        Warning::SocketDrops { packets: dropped, timed_out } => {
+            let (dropped, timed_out) = (packets(dropped), queries(timed_out));
+            format!("socket drops: our own sockets dropped at least {dropped} ({timed_out} timed out)")
+        }
+        Warning::AnswersInFragments { fragments, timed_out } => {
+            let fragments = counted(*fragments, "IP fragment", "IP fragments");
+            let arrived = format!("AF_XDP does not reassemble the {fragments} that arrived");
+            format!("answers in fragments: {arrived} ({} timed out)", queries(timed_out))
+        }
+        Warning::CpuSaturated { share } => {
+            format!("CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)
+        }
+        Warning::CpuStarved { share } => {
+            format!("CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
+        }
+        Warning::CpusShared { with } => cpus_shared(with),
+        Warning::ServerStarved { waited_ns, lasted_ns, lost, of } => {
+            let waited = of_time(*waited_ns, *lasted_ns);
+            let lost = of_these_seconds(*lost, *of);
+            format!("server starved: a thread of it waited {waited} for a CPU of this host{lost}")
+        }
+        Warning::ServerThrottled { throttled_periods, periods, throttled_ns, lost, of } => {
+            let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
+            format!("server throttled: its control group {stood}{}", of_these_seconds(*lost, *of))
+        }
+        Warning::Throttled { throttled_periods, periods, throttled_ns, lost, of } => {
+            let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
+            format!("throttled: the generator's control group {stood}{}", of_these_seconds(*lost, *of))
+        }
+        Warning::CpuStolen { stolen_ns, lasted_ns, lost, of } => {
+            let stolen = of_time(*stolen_ns, *lasted_ns);
+            let lost = of_these_seconds(*lost, *of);
+            format!("CPU stolen: the hypervisor took {stolen} from a CPU of this host{lost}")
+        }
+        Warning::IdsExhausted { waits, sockets } => ids_exhausted(*waits, *sockets),
+        Warning::ClientsBusy { waits, clients } => clients_busy(*waits, *clients),
+        Warning::PortsExhausted { connects } => ports_exhausted(*connects),
+        Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
+    }
+}
+
+fn sends_late(p99_lateness_ns: u64, longest_ns: u64) -> String {
+    let p99 = duration(p99_lateness_ns);
+    let longest = match longest_ns {
+        0 => String::new(),
+        longest_ns => format!(", at most {}", duration(longest_ns)),
+    };
+    format!("sends late: p99 {p99}{longest} behind the schedule")
+}
+
+fn cpus_shared(with: &[Neighbour]) -> String {
+    // A server has processes that do nothing under a load.
+    let is_busy = |neighbour: &&Neighbour| neighbour.cpu_share >= 0.005;
+    let has_busy = with.iter().any(|neighbour| is_busy(&neighbour));
+    let named = with.iter().filter(|neighbour| !has_busy || is_busy(neighbour));
+    let named: Vec<String> = named.map(ToString::to_string).collect();
+    format!("CPUs shared: {}", named.join(", "))
+}
+
+fn ids_exhausted(waits: u64, sockets: u64) -> String {
+    let (waits, sockets) = (count(waits), counted(sockets, "socket", "sockets"));
+    format!("IDs exhausted: queries waited {waits} times for a free message ID on {sockets}")
+}
+
+fn clients_busy(waits: u64, clients: u64) -> String {
+    let (waits, clients) = (count(waits), counted(clients, "client", "clients"));
+    format!("clients busy: queries waited {waits} times for a free one of {clients}")
+}
+
+fn ports_exhausted(connects: u64) -> String {
+    let connects = counted(connects, "connection", "connections");
+    format!("local ports exhausted: {connects} found no free local port")
+}
+
+fn clock_stepped(step_ns: i64) -> String {
+    let sign = if step_ns < 0 { "back" } else { "forward" };
+    format!("clock stepped: the wall clock jumped {sign} by {}", duration(step_ns.unsigned_abs()))
+}
+
+/// A part of a time.
+fn of_time(part_ns: u64, whole_ns: u64) -> String {
+    format!("{} of {}", duration(part_ns), duration(whole_ns))
 }
 
 /// What was lost in the seconds of a warning.

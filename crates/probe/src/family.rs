@@ -3,9 +3,11 @@
 
 use std::net::SocketAddr;
 
+use dnsdyno_sys::process::Stat;
+
 use crate::files::FileReader;
 use crate::found::{Asked, Owner, inodes_at, owners, socket_inodes};
-use crate::process::Stat;
+use crate::living::living;
 use crate::sockets::Sockets;
 use crate::source::ReadError;
 
@@ -48,13 +50,13 @@ pub(crate) fn grouped(reader: &mut dyn FileReader, owners: Vec<Owner>) -> Result
     let files = reader.read(&owners.iter().map(|owner| path(owner.pid)).collect::<Vec<_>>())?;
     let mut groups: Vec<(String, Vec<Owner>)> = Vec::new();
     for owner in owners {
-        let Some(stat) = Stat::read(files.text(&path(owner.pid))) else { continue };
+        let Some(stat) = living(files.text(&path(owner.pid))) else { continue };
         let belongs = |(name, others): &&mut (String, Vec<Owner>)| {
-            name == stat.name && others.iter().any(|other| !other.inodes.is_disjoint(&owner.inodes))
+            *name == stat.name && others.iter().any(|other| !other.inodes.is_disjoint(&owner.inodes))
         };
         match groups.iter_mut().find(belongs) {
             Some((_, others)) => others.push(owner),
-            None => groups.push((stat.name.to_owned(), vec![owner])),
+            None => groups.push((stat.name, vec![owner])),
         }
     }
     // A service manager that holds the socket for a server is not that server.
@@ -84,11 +86,7 @@ pub(crate) fn are_one(a: &[u32], b: &[u32]) -> bool {
 
 /// The process that started this one, and so on, without the first process of the host.
 pub(crate) fn ancestors(pid: u32) -> impl Iterator<Item = u32> {
-    let parent = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-        (parent > 1).then_some(parent)
-    };
+    let parent = |pid: &u32| Some(Stat::of(*pid)?.parent).filter(|parent| *parent > 1);
     std::iter::successors(parent(&pid), parent).take(MOST_ANCESTORS)
 }
 

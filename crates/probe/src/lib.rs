@@ -20,6 +20,7 @@ mod family;
 mod files;
 mod found;
 mod host;
+mod living;
 mod loaded;
 mod namespace;
 mod opened;

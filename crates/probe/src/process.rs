@@ -9,12 +9,12 @@ use std::fs;
 use std::net::SocketAddr;
 
 use self::queues::Queues;
-pub(crate) use self::times::Stat;
 use self::times::Times;
 use crate::cgroup::Cgroup;
 use crate::family::{family, grouped};
 use crate::files::{FileReader, Files, LocalFiles, exists, links_in};
 use crate::found::{Asked, inodes_at, is_local, owners};
+use crate::living::{Process, living, started};
 use crate::opened::{Opening, Targets, Whose};
 use crate::place::sockets_of;
 use crate::sockets::Sockets;
@@ -80,22 +80,6 @@ pub(crate) struct ProcessSource {
     is_local: bool,
 }
 
-/// A process, and when it started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Process {
-    pub(crate) pid: u32,
-    pub(crate) started: u64,
-}
-
-/// Those of these processes that exist, by their `stat`.
-pub(crate) fn started(files: &Files, pids: &[u32]) -> Vec<Process> {
-    let process = |pid: &u32| {
-        let stat = Stat::read(files.text(&format!("/proc/{pid}/stat")))?;
-        Some(Process { pid: *pid, started: stat.started })
-    };
-    pids.iter().filter_map(process).collect()
-}
-
 impl ProcessSource {
     /// The processes with these numbers, by their files; `place` is the end of the label, such as " at ns1.example".
     ///
@@ -123,7 +107,7 @@ impl ProcessSource {
         )?;
         let text = |pid: u32, file: &str| files.text(&format!("/proc/{pid}/{file}"));
         let processes = started(&files, pids);
-        let Some(stat) = Stat::read(text(first, "stat")) else {
+        let Some(stat) = living(text(first, "stat")) else {
             return Err(ReadError(format!("process {first} has ended")));
         };
         let command = text(first, "cmdline").trim_end_matches('\0').replace('\0', " ");
@@ -133,7 +117,7 @@ impl ProcessSource {
             kind: WatchedKind::Process,
             side: Side::Server,
             label: format!("{} ({first}){place}", stat.name),
-            software: software(stat.name).or_else(|| software(program)).map(str::to_owned),
+            software: software(&stat.name).or_else(|| software(program)).map(str::to_owned),
             version: None,
             settings: [("command".to_owned(), command.chars().take(LONGEST_COMMAND).collect())].into(),
             unset: Vec::new(),
@@ -171,8 +155,8 @@ impl ProcessSource {
             self.processes.iter().flat_map(|process| times::paths(process.pid)).chain(in_group).collect();
         let files = self.reader.read(&paths)?;
         let is_alive = |process: &&Process| {
-            let stat = Stat::read(files.text(&format!("/proc/{}/stat", process.pid)));
-            stat.is_some_and(|stat| stat.started == process.started)
+            let stat = living(files.text(&format!("/proc/{}/stat", process.pid)));
+            stat.is_some_and(|stat| stat.started_ticks == process.started)
         };
         let alive = self.processes.iter().filter(is_alive).map(|process| process.pid).collect();
         Ok((files, alive))

@@ -37,13 +37,13 @@ use quinn_proto::{
     Incoming, StreamEvent, StreamId, VarInt,
 };
 
-use crate::book::{ResponseInfo, Side};
+use crate::book::Side;
 use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 use crate::intake::{Intake, Unanswered};
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
 use crate::tls::QuicTls;
-use connection::{Connection, INTERNAL_ERROR, KeptBack, NO_ERROR, PROTOCOL_ERROR, Progress, Query};
+use connection::{Connection, INTERNAL_ERROR, KeptBack, NO_ERROR, PROTOCOL_ERROR, Progress, Query, Response};
 use outbox::Outbox;
 
 /// Serves one UDP socket with QUIC.
@@ -81,8 +81,8 @@ pub(crate) struct QuicSettings {
 
 /// What is due at an instant.
 enum Due {
-    /// A response with its length before it.
-    Answer { handle: ConnectionHandle, serial: u64, stream: StreamId, info: ResponseInfo, frame: Vec<u8> },
+    /// A response.
+    Answer { handle: ConnectionHandle, serial: u64, response: Response },
     /// A timer of a connection.
     Timer { handle: ConnectionHandle, serial: u64 },
 }
@@ -273,8 +273,8 @@ impl QuicServer {
         while let Some(due) = self.queue.pop_due(now_ns) {
             did = true;
             match due {
-                Due::Answer { handle, serial, stream, info, frame } => {
-                    self.held_bytes -= frame.len();
+                Due::Answer { handle, serial, response } => {
+                    self.held_bytes -= response.frame.len();
                     let found = self.connections.remove(&handle).filter(|found| found.serial == serial);
                     let Some(mut connection) = found else {
                         side.counts.lost_with_connection += 1;
@@ -284,7 +284,7 @@ impl QuicServer {
                     if connection.is_over || self.has_answered_enough(&connection) {
                         side.counts.lost_with_connection += 1;
                     } else {
-                        self.push(&mut connection, stream, frame, info, now_ns, side);
+                        self.push(&mut connection, response, now_ns, side);
                     }
                     self.connections.insert(handle, connection);
                     self.touched.push(handle);
@@ -314,7 +314,7 @@ impl QuicServer {
             self.take_event(handle, &mut connection, event, now_ns, side);
         }
         if let Some(kept) = connection.kept_back.take_if(|kept| kept.until_ns <= now_ns) {
-            self.begin(&mut connection, kept.stream, kept.frame, kept.info, now_ns, side);
+            self.begin(&mut connection, kept.response, now_ns, side);
         }
         self.write_all(&mut connection, now_ns, side);
         let is_enough = self.has_answered_enough(&connection);
@@ -439,73 +439,57 @@ impl QuicServer {
         let mut frame = std::mem::take(&mut self.frame);
         let length = (frame.len() - 2) as u16; // the answer side keeps messages to 65,535 bytes
         frame[..2].copy_from_slice(&length.to_be_bytes());
+        let held_bytes = self.held_bytes + frame.len();
+        let response = Response { stream, frame, info: taken.info };
         if taken.due_ns <= now_ns {
-            self.push(connection, stream, frame, taken.info, now_ns, side);
-        } else if self.held_bytes + frame.len() > HELD_BYTES {
+            self.push(connection, response, now_ns, side);
+        } else if held_bytes > HELD_BYTES {
             side.counts.over_bound += 1;
         } else {
-            self.held_bytes += frame.len();
+            self.held_bytes = held_bytes;
             connection.held += 1;
-            let (serial, info) = (connection.serial, taken.info);
-            self.queue.push(taken.due_ns, Due::Answer { handle, serial, stream, info, frame });
+            self.queue.push(taken.due_ns, Due::Answer { handle, serial: connection.serial, response });
         }
     }
 
     /// Responds as the fault demands, or lets another response be sent first.
-    fn push(
-        &mut self,
-        connection: &mut Connection,
-        stream: StreamId,
-        frame: Vec<u8>,
-        info: ResponseInfo,
-        now_ns: u64,
-        side: &mut Side,
-    ) {
-        if info.fault == Some(Fault::Reorder) && connection.kept_back.is_none() {
-            let until_ns = now_ns + KEEP_BACK_NS;
-            connection.kept_back = Some(KeptBack { stream, frame, info, until_ns });
+    fn push(&mut self, connection: &mut Connection, response: Response, now_ns: u64, side: &mut Side) {
+        if response.info.fault == Some(Fault::Reorder) && connection.kept_back.is_none() {
+            connection.kept_back = Some(KeptBack { response, until_ns: now_ns + KEEP_BACK_NS });
             return;
         }
-        self.begin(connection, stream, frame, info, now_ns, side);
+        self.begin(connection, response, now_ns, side);
         if let Some(kept) = connection.kept_back.take() {
             side.counts.reordered += 1;
-            self.begin(connection, kept.stream, kept.frame, kept.info, now_ns, side);
+            self.begin(connection, kept.response, now_ns, side);
         }
     }
 
-    fn begin(
-        &mut self,
-        connection: &mut Connection,
-        stream: StreamId,
-        mut frame: Vec<u8>,
-        info: ResponseInfo,
-        now_ns: u64,
-        side: &mut Side,
-    ) {
+    fn begin(&mut self, connection: &mut Connection, mut response: Response, now_ns: u64, side: &mut Side) {
+        let Response { stream, frame, info } = &mut response;
         connection.answers += 1;
         match info.fault {
             Some(Fault::StreamReset) => {
-                connection.reset(stream);
-                side.book_sent(&info, now_ns);
+                connection.reset(*stream);
+                side.book_sent(info, now_ns);
             }
             Some(Fault::Reset) => {
-                side.book_sent(&info, now_ns);
+                side.book_sent(info, now_ns);
                 self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
             }
             Some(Fault::Cut) => {
-                frame.truncate(frame.len() / 2);
-                connection.begin_half(stream, &frame);
+                connection.begin_half(*stream, &frame[..frame.len() / 2]);
                 // In a packet of its own: closing drops what has not been sent.
                 self.outbox.take_packets(&mut connection.quic);
-                side.book_sent(&info, now_ns);
+                side.book_sent(info, now_ns);
                 self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
             }
             Some(Fault::WrongLength) => {
                 let declared = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
                 frame[..2].copy_from_slice(&declared.to_be_bytes());
-                connection.begin(stream, frame, info, now_ns);
+                connection.begin(response, now_ns);
             }
-            _ => connection.begin(stream, frame, info, now_ns),
+            _ => connection.begin(response, now_ns),
         }
     }
 

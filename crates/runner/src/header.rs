@@ -10,13 +10,21 @@ use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, Xd
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
+/// What was seen before the load.
+pub(crate) struct Prepared {
+    /// What the queries are sent with.
+    pub(crate) backend: BackendInfo,
+    /// What the servers have answered.
+    pub(crate) checks: Vec<Check>,
+    /// What is watched.
+    pub(crate) watched: Vec<Watched>,
+}
+
 /// The header of a run that is recorded in `folder` and starts at `started_unix_ns`.
 pub(crate) fn header_of(
     plan: &Plan,
-    backend: BackendInfo,
     loaded: &Loaded,
-    checks: Vec<Check>,
-    watched: Vec<Watched>,
+    prepared: Prepared,
     folder: Option<&Path>,
     started_unix_ns: u64,
 ) -> Header {
@@ -37,6 +45,7 @@ pub(crate) fn header_of(
     let headline = if plan.load.is_open() { Headline::Response } else { Headline::Service };
     let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
+    let Prepared { backend, checks, watched } = prepared;
     Header {
         run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
         started_unix_ns,

@@ -4,12 +4,12 @@
 //! users; without it, a server on this host has no number.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::time::Instant;
 
 use dnsdyno_measure::Neighbour;
 use dnsdyno_probe::{is_local, listening_processes};
+use dnsdyno_sys::process::{self, CpuList, Stat};
 use dnsdyno_sys::{clock, thread};
 
 /// The processes before the run.
@@ -29,7 +29,7 @@ impl Neighbours {
         let here: Vec<SocketAddr> = servers.into_iter().filter(|server| is_local(server.ip())).collect();
         let server_is_here = !here.is_empty();
         let servers = if server_is_here { listening_processes(&here) } else { Vec::new() };
-        let ticks = processes().into_iter().map(|process| (process.pid, process.ticks)).collect();
+        let ticks = processes().map(|process| (process.pid, process.own_ticks())).collect();
         Neighbours { at: Instant::now(), ticks, servers, server_is_here }
     }
 
@@ -38,18 +38,18 @@ impl Neighbours {
         let elapsed_s = self.at.elapsed().as_secs_f64().max(1e-3);
         let ours = thread::allowed_cpus().unwrap_or_default();
         let shares_cpus = |pid| {
-            let theirs = fs::read_to_string(format!("/proc/{pid}/status")).ok();
-            let theirs = theirs.as_deref().and_then(allowed_cpus_in);
-            theirs.is_none_or(|theirs| theirs.iter().any(|cpus| ours.iter().any(|cpu| cpus.contains(cpu))))
+            let theirs = CpuList::allowed_to(pid);
+            theirs.is_none_or(|theirs| ours.iter().any(|cpu| theirs.contains(*cpu)))
         };
         let mut found = Vec::new();
-        for Process { pid, name, ticks } in processes() {
+        for process in processes() {
+            let pid = process.pid;
             let is_server = self.servers.contains(&pid);
             // A process that has started since has used all of its time during the run.
-            let used = ticks.saturating_sub(self.ticks.get(&pid).copied().unwrap_or(0));
+            let used = process.own_ticks().saturating_sub(self.ticks.get(&pid).copied().unwrap_or(0));
             let cpu_share = used as f64 / clock::ticks_per_second() as f64 / elapsed_s;
             if (is_server || cpu_share > BUSY_SHARE) && pid != std::process::id() && shares_cpus(pid) {
-                found.push(Neighbour { pid: Some(pid), name, is_server, cpu_share });
+                found.push(Neighbour { pid: Some(pid), name: process.name, is_server, cpu_share });
             }
         }
         found.sort_by(|a, b| b.is_server.cmp(&a.is_server).then(b.cpu_share.total_cmp(&a.cpu_share)));
@@ -61,44 +61,9 @@ impl Neighbours {
     }
 }
 
-/// A process and the CPU time that it has used.
-struct Process {
-    pid: u32,
-    name: String,
-    ticks: u64,
-}
-
-/// The numbers of all processes.
-fn pids() -> impl Iterator<Item = u32> {
-    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
-    folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok())
-}
-
 /// All processes but the threads of the kernel, which work for us.
-fn processes() -> Vec<Process> {
-    let read = |pid| process_in(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
-    pids().filter_map(read).collect()
-}
-
-/// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything.
-fn process_in(pid: u32, stat: &str) -> Option<Process> {
-    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    if pid == KERNEL_THREADS || number(PARENT)? == u64::from(KERNEL_THREADS) {
-        return None;
-    }
-    Some(Process { pid, name: name.to_owned(), ticks: number(USER_TICKS)? + number(SYSTEM_TICKS)? })
-}
-
-/// The CPUs that a process may run on, from its `status`: `0-3,8`.
-fn allowed_cpus_in(status: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>> {
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let range = |item: &str| {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    list.trim().split(',').map(range).collect()
+fn processes() -> impl Iterator<Item = Stat> {
+    process::all().filter(|process| !process.is_of_kernel())
 }
 
 /// A process that uses less disturbs no one.
@@ -107,33 +72,10 @@ const BUSY_SHARE: f64 = 0.1;
 /// Processes that are reported at most, besides a server without a number.
 const MOST_NEIGHBOURS: usize = 4;
 
-/// The parent of the kernel's threads.
-const KERNEL_THREADS: u32 = 2;
-
-/// Fields of `stat` after the name.
-const PARENT: usize = 1;
-const USER_TICKS: usize = 11;
-const SYSTEM_TICKS: usize = 12;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::net::UdpSocket;
-
-    #[test]
-    fn a_process_is_read_whatever_its_name_is() {
-        let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 5 0 100 0 0";
-        let process = process_in(4_711, stat).unwrap();
-        assert_eq!((process.name.as_str(), process.ticks), ("a) b (c", 300));
-        assert!(process_in(15, "15 (ksoftirqd/0) S 2 0 0 0 -1 0 0 0 0 0 9 9").is_none());
-        assert!(process_in(1, "1 (half").is_none() && process_in(1, "1 (half) S 0").is_none());
-    }
-
-    #[test]
-    fn the_cpus_of_a_process_are_read() {
-        assert_eq!(allowed_cpus_in("Name:\tx\nCpus_allowed_list:\t0-3,8\n"), Some(vec![0..=3, 8..=8]));
-        assert_eq!(allowed_cpus_in("Name:\tx\n"), None);
-    }
 
     #[test]
     fn a_server_here_is_reported_without_its_number_where_its_process_is_not_seen() {

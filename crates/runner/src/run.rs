@@ -15,7 +15,7 @@ use crate::answers::{Answers, NoLog};
 use crate::clients::SimulatedClients;
 use crate::error::RunError;
 use crate::finished::FinishedRun;
-use crate::header::header_of;
+use crate::header::{Prepared, header_of};
 use crate::idle::IdleLimit;
 use crate::judge::Judge;
 use crate::neighbours::Neighbours;
@@ -151,8 +151,8 @@ impl<'a> Run<'a> {
             (QuerySource::Stdin, Some(folder)) => Some(keep_queries(&loaded.queries, plan.form, folder)?),
             _ => None,
         };
-        let watched = watching.watched().to_vec();
-        let mut header = header_of(plan, backend, loaded, checks, watched, folder.as_deref(), start.unix_ns);
+        let prepared = Prepared { backend, checks, watched: watching.watched().to_vec() };
+        let mut header = header_of(plan, loaded, prepared, folder.as_deref(), start.unix_ns);
         replay.iter().for_each(|replay| replay.describe(&mut header));
         clients.iter().for_each(|clients| clients.describe(&mut header));
         let is_simulated = kind == Kind::Sim;

@@ -13,6 +13,7 @@ mod draw;
 mod foreign;
 mod history;
 mod lines;
+mod moving;
 mod options;
 mod palette;
 mod recent;

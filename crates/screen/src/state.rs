@@ -12,9 +12,9 @@ use dnsdyno_runner::Live;
 
 use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
+use crate::moving::{Mover, Moving};
 use crate::recent::{Recent, Sum};
 use crate::span::Span;
-use crate::watch::{Mover, Moving};
 
 /// A run in progress.
 #[derive(Debug)]

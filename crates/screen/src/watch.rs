@@ -7,7 +7,6 @@
 //! ```
 
 mod draw;
-mod moving;
 
 use std::error::Error;
 use std::io;
@@ -19,11 +18,11 @@ use dnsdyno_runner::{Control, Note, Observer, StopCause};
 use serde_json::{Value, json};
 
 use crate::foreign::safe;
+use crate::moving::Moving;
 use crate::screen::environment_allows_a_screen;
 use crate::show::Show;
 use crate::terminal::Terminal;
 use crate::{Leave, Progress};
-pub(crate) use moving::{Mover, Moving};
 
 /// How what moves is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet;
 pub mod poll;
+pub mod process;
 pub mod sleeper;
 pub mod socket;
 pub mod thread;

@@ -6,6 +6,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
 
+use crate::for_tests::{attributes_of, attributes_within_impl, is_for_tests};
+
 /// The segments of a path.
 pub(super) type Names = Vec<String>;
 
@@ -133,14 +135,7 @@ impl<'ast> Visit<'ast> for Text {
     }
 
     fn visit_impl_item(&mut self, item: &'ast ImplItem) {
-        let attributes = match item {
-            ImplItem::Const(item) => &item.attrs,
-            ImplItem::Fn(item) => &item.attrs,
-            ImplItem::Type(item) => &item.attrs,
-            ImplItem::Macro(item) => &item.attrs,
-            _ => return,
-        };
-        if !is_for_tests(attributes) {
+        if !is_for_tests(attributes_within_impl(item)) {
             visit::visit_impl_item(self, item);
         }
     }
@@ -221,29 +216,4 @@ impl<'ast> Visit<'ast> for Text {
 
 fn names_of(path: &syn::Path) -> Names {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
-}
-
-/// Whether the item has `#[test]` or `#[cfg(test)]`.
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
-        meta => meta.path().is_ident("test"),
-    })
-}
-
-fn attributes_of(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Macro(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Trait(item) => &item.attrs,
-        Item::Type(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
 }

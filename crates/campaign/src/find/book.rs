@@ -174,7 +174,7 @@ impl Campaign for BookSearch {
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let mut trial = Trial::of(self.trials.len() as u32 + 1, Purpose::Step, load, rest_ns, run);
         // By these methods a trial is judged by its criteria alone.
-        let judged = self.settings.criteria.judge(run, &trial, &self.trials).without(super::STEADY);
+        let judged = self.settings.criteria.judge(run, &trial, &self.trials).without(super::criteria::STEADY);
         trial.judge(judged, run, is_made(run));
         let passed = trial.passed();
         self.trials.push(trial);

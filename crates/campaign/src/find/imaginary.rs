@@ -282,13 +282,7 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
     let mut sum = Tally::default();
     let schedule_ns = length_ns * parts.len() as u64;
     for (index, part) in (0..).zip(parts) {
-        let Part { response, response_least, service, lateness, own_delay, .. } = part;
-        let mut tally = Tally { response, response_least, service, lateness, own_delay, ..Tally::default() };
-        tally.scheduled = part.answered + part.lost;
-        tally.ends.answered = part.answered;
-        tally.ends.timed_out = part.lost;
-        tally.rcodes.add(0, part.answered);
-        tally.types = vec![TypeCount { sent: tally.scheduled, answered: part.answered }];
+        let tally = tally_of(part);
         if !has_rows {
             sum = tally;
             continue;
@@ -307,13 +301,37 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
         });
     }
     let dropped = dropped.min(sum.ends.answered);
-    if dropped > 0 {
-        sum.ends.answered -= dropped;
-        sum.ends.timed_out += dropped;
-        for durations in [&mut sum.response, &mut sum.response_least, &mut sum.service] {
-            *durations = without(durations, dropped);
-        }
+    lose(&mut sum, dropped);
+    digest.sum(&sum_of(sum, schedule_ns, dropped));
+    digest
+}
+
+/// What is counted of a part.
+fn tally_of(part: Part) -> Tally {
+    let Part { response, response_least, service, lateness, own_delay, .. } = part;
+    let mut tally = Tally { response, response_least, service, lateness, own_delay, ..Tally::default() };
+    tally.scheduled = part.answered + part.lost;
+    tally.ends.answered = part.answered;
+    tally.ends.timed_out = part.lost;
+    tally.rcodes.add(0, part.answered);
+    tally.types = vec![TypeCount { sent: tally.scheduled, answered: part.answered }];
+    tally
+}
+
+/// Some responses do not reach the generator.
+fn lose(sum: &mut Tally, dropped: u64) {
+    if dropped == 0 {
+        return;
     }
+    sum.ends.answered -= dropped;
+    sum.ends.timed_out += dropped;
+    for durations in [&mut sum.response, &mut sum.response_least, &mut sum.service] {
+        *durations = without(durations, dropped);
+    }
+}
+
+/// The end of the record.
+fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
     let evidence = Evidence {
         open_loop: true,
         schedule_ns,
@@ -323,10 +341,10 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
         ..Evidence::default()
     };
     let arrivals = Arrivals { socket_drops: dropped, ..Arrivals::default() };
-    let Verdict { doubts: warnings, notes } = verdict(&sum, &arrivals, &evidence);
-    digest.sum(&Sum {
+    let Verdict { doubts: warnings, notes } = verdict(&tally, &arrivals, &evidence);
+    Sum {
         to_ns: schedule_ns,
-        tally: sum,
+        tally,
         arrivals,
         warnings,
         notes,
@@ -343,8 +361,7 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
         replay: None,
         answers: None,
         watched: Vec::new(),
-    });
-    digest
+    }
 }
 
 const MS: f64 = 1e6;

@@ -125,7 +125,7 @@ impl Campaign for Window {
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let number = self.trials.len() as u32 + 1;
         let mut trial = Trial::of(number, Purpose::Step, f64::from(rung), rest_ns, run);
-        let judged = self.settings.criteria.judge(run, &trial, &[]).without(super::STEADY);
+        let judged = self.settings.criteria.judge(run, &trial, &[]).without(super::criteria::STEADY);
         trial.judge(judged, run, is_made(run));
         self.trials.push(trial);
     }

@@ -155,43 +155,10 @@ pub(super) fn kind(
         (Some(template), None) => template,
     };
     let wrong = |error: &dyn std::fmt::Display| format!("{what}: {error}");
-    let mut spec = spec(template, folder).map_err(|reason| wrong(&reason))?;
-    if let Some(program) = &config.program {
-        let path = if program.contains('/') { relative(folder, program) } else { program.clone() };
-        spec = spec.with_program(&path);
-    }
-    // This program itself need not be in the search path.
-    if spec.program_name() == OWN_PROGRAM
-        && let Ok(own) = std::env::current_exe()
-    {
-        spec = spec.with_program(&own.display().to_string());
-    }
-    let known: Vec<String> = spec.defaults().keys().cloned().collect();
-    if let Some(unknown) = config.values.keys().find(|name| !known.contains(name)) {
-        let advice = nearest(unknown, known.iter().map(String::as_str)).map_or_else(
-            || format!("it has: {}", known.join(", ")),
-            |nearest| format!("did you mean `{nearest}`?"),
-        );
-        return Err(format!("{what}: the template `{template}` has no value `{unknown}`: {advice}"));
-    }
+    let spec = spec(template, folder).map_err(|reason| wrong(&reason))?;
+    let spec = with_program(spec, config, folder);
+    check_names(config, &spec, helpers).map_err(|reason| wrong(&reason))?;
     let parts = config.parts.clone().unwrap_or_default();
-    if let Some(unknown) = parts.iter().find(|part| !spec.parts().any(|known| known == *part)) {
-        let known: Vec<&str> = spec.parts().collect();
-        return Err(format!(
-            "{what}: the template `{template}` has no part `{unknown}`: it has: {}",
-            known.join(", ")
-        ));
-    }
-    if let Some(stub) = config.stub.as_deref().filter(|stub| stub.parse::<SocketAddr>().is_err())
-        && !helpers.contains(&stub)
-    {
-        return Err(format!("{what}: `stub = \"{stub}\"` is neither a helper before it nor ADDRESS:PORT"));
-    }
-    if let Some(other) = config.sysctl.keys().find(|name| !name.starts_with("net.") || name.contains("..")) {
-        return Err(format!(
-            "{what}: `{other}` is of the whole host: only settings of a network namespace (net.*) can be set"
-        ));
-    }
     let zone = zone(config, folder).map_err(|reason| wrong(&reason))?;
     let texts = |map: &BTreeMap<String, Text>| {
         map.iter().map(|(name, text)| (name.clone(), text.0.clone())).collect()
@@ -218,8 +185,51 @@ pub(super) fn kind(
     })))
 }
 
-/// The name of this program in a template, such as of its responder: wherever it was started from.
-const OWN_PROGRAM: &str = "dnsdyno";
+/// A template with the program that is asked for; this program is this very file, which need not be in the search path.
+fn with_program(spec: ServerSpec, config: &Config, folder: &Path) -> ServerSpec {
+    let spec = match &config.program {
+        Some(program) if program.contains('/') => spec.with_program(&relative(folder, program)),
+        Some(program) => spec.with_program(program),
+        None => spec,
+    };
+    match std::env::current_exe() {
+        Ok(own) if spec.program_name() == OWN_PROGRAM => spec.with_program(&own.display().to_string()),
+        _ => spec,
+    }
+}
+
+/// Whether what a server names is there: values and parts of its template, the helper that it asks, and settings of a
+/// network namespace.
+fn check_names(config: &Config, spec: &ServerSpec, helpers: &[&str]) -> Result<(), String> {
+    let template = config.template.as_deref().unwrap_or_default();
+    let known: Vec<String> = spec.defaults().keys().cloned().collect();
+    if let Some(unknown) = config.values.keys().find(|name| !known.contains(name)) {
+        let advice = nearest(unknown, known.iter().map(String::as_str)).map_or_else(
+            || format!("it has: {}", known.join(", ")),
+            |nearest| format!("did you mean `{nearest}`?"),
+        );
+        return Err(format!("the template `{template}` has no value `{unknown}`: {advice}"));
+    }
+    let mut parts = config.parts.iter().flatten();
+    if let Some(unknown) = parts.find(|part| !spec.parts().any(|known| known == *part)) {
+        let known: Vec<&str> = spec.parts().collect();
+        return Err(format!(
+            "the template `{template}` has no part `{unknown}`: it has: {}",
+            known.join(", ")
+        ));
+    }
+    if let Some(stub) = config.stub.as_deref().filter(|stub| stub.parse::<SocketAddr>().is_err())
+        && !helpers.contains(&stub)
+    {
+        return Err(format!("`stub = \"{stub}\"` is neither a helper before it nor ADDRESS:PORT"));
+    }
+    if let Some(other) = config.sysctl.keys().find(|name| !name.starts_with("net.") || name.contains("..")) {
+        return Err(format!(
+            "`{other}` is of the whole host: only settings of a network namespace (net.*) can be set"
+        ));
+    }
+    Ok(())
+}
 
 /// A template by the name of one of the testbed, or from a file of the user.
 fn spec(template: &str, folder: &Path) -> Result<ServerSpec, String> {
@@ -243,3 +253,6 @@ fn zone(config: &Config, folder: &Path) -> Result<Zone, String> {
         (None, None) => Ok(Zone::example()),
     }
 }
+
+/// The name of this program in a template, such as of its responder.
+const OWN_PROGRAM: &str = "dnsdyno";

@@ -62,24 +62,7 @@ pub(super) fn load(
         // each trial, and in the cache from the second one on.
         draft.seed = Some(file.seed.unwrap_or(1).to_string());
     }
-    let paths = [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca];
-    for text in paths.into_iter().flatten() {
-        *text = relative(folder, text);
-    }
-    if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
-        draft.source = Some(format!("{kind}:{}", relative(folder, path)));
-    }
-    let has_source = draft.chooses(Group::Source);
-    if !has_source
-        && file.server.iter().any(|server| server.config.origin.is_some() || server.config.address.is_some())
-    {
-        return Err(wrong("it has no queries: add `queries`, `ask` or `zone` to [run]".to_owned()));
-    }
-    if !has_source {
-        // Servers without a zone of the user have that of the testbed.
-        let is_query = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
-        draft.ask = Some(example_queries().lines().filter(is_query).map(str::to_owned).collect());
-    }
+    add_queries(&mut draft, file, folder).map_err(wrong)?;
     // What is watched of servers that are started is known when they are.
     let is_known = |word: &&String| !word.contains('{');
     let watch = draft.watch.as_ref().map(|words| words.iter().filter(is_known).cloned().collect());
@@ -104,6 +87,29 @@ pub(super) fn load(
         of = LoadOf { lasts_ns, strictness, ..of };
     }
     Ok(Load { of, draft, way })
+}
+
+/// Takes the files of a load from the folder of the experiment, and gives it queries where it names none.
+fn add_queries(draft: &mut Draft, file: &File, folder: &Path) -> Result<(), String> {
+    let paths = [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca];
+    for text in paths.into_iter().flatten() {
+        *text = relative(folder, text);
+    }
+    if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
+        draft.source = Some(format!("{kind}:{}", relative(folder, path)));
+    }
+    let has_source = draft.chooses(Group::Source);
+    if !has_source
+        && file.server.iter().any(|server| server.config.origin.is_some() || server.config.address.is_some())
+    {
+        return Err("it has no queries: add `queries`, `ask` or `zone` to [run]".to_owned());
+    }
+    if !has_source {
+        // Servers without a zone of the user have that of the testbed.
+        let is_query = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
+        draft.ask = Some(example_queries().lines().filter(is_query).map(str::to_owned).collect());
+    }
+    Ok(())
 }
 
 /// A load, checked.

@@ -13,14 +13,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use dnsdyno_lab::remove_left_namespaces;
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::error::ExperimentError;
 use crate::Journal;
+use crate::undo::Mark;
 
 /// The place of an experiment that runs. Dropped, it is removed.
 #[derive(Debug)]
@@ -50,14 +49,15 @@ impl Place {
 
     /// The variable that marks each process of the experiment.
     pub(super) fn mark(&self) -> (String, String) {
-        (MARK.to_owned(), self.folder.display().to_string())
+        let (variable, value) = mark_of(&self.folder).into_variable();
+        (variable.to_owned(), value.to_string_lossy().into_owned())
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         // What the servers have started and did not end with them.
-        end_marked(&self.folder);
+        mark_of(&self.folder).end_processes();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn clean_up(noted: &[PathBuf]) -> Vec<String> {
         if is_owned(&place) {
             continue;
         }
-        let ended = end_marked(&place);
+        let ended = mark_of(&place).end_processes();
         said.extend(
             ended.iter().map(|process| format!("ended {process}, which was left of an earlier experiment")),
         );
@@ -98,49 +98,9 @@ fn is_owned(place: &Path) -> bool {
     tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Ends every process that has the mark of a place, and waits for its end; returns the names of those it has ended.
-fn end_marked(place: &Path) -> Vec<String> {
-    let mark = format!("{MARK}={}", place.display());
-    let deadline = Instant::now() + END_WITHIN;
-    let mut ended = Vec::new();
-    // What one of them starts meanwhile is met in the next round.
-    while Instant::now() < deadline {
-        let found = marked(&mark);
-        if found.is_empty() {
-            break;
-        }
-        for (pid, name) in found {
-            let Some(number) = Pid::from_raw(pid) else { continue };
-            let Ok(process) = pidfd_open(number, PidfdFlags::empty()) else { continue };
-            // The number may have been given to another process meanwhile; what the handle is of has it now.
-            if has_mark(pid, &mark) && pidfd_send_signal(&process, Signal::KILL).is_ok() {
-                let words = format!("{name} ({pid})");
-                if !ended.contains(&words) {
-                    ended.push(words);
-                }
-            }
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-    ended
-}
-
-/// The processes with the mark, but for ours, with their names.
-fn marked(mark: &str) -> Vec<(i32, String)> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let of = |pid: i32| {
-        let name = || fs::read_to_string(format!("/proc/{pid}/comm")).map(|name| name.trim().to_owned());
-        (pid != own && has_mark(pid, mark)).then(|| (pid, name().unwrap_or_default()))
-    };
-    pids.filter_map(of).collect()
-}
-
-/// Whether a process that has not ended has the mark. The environment of one that has ended is empty.
-fn has_mark(pid: i32, mark: &str) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+/// The mark of each process of the experiment in this place.
+fn mark_of(place: &Path) -> Mark {
+    Mark::new("DNSDYNO_EXPERIMENT", place.display().to_string())
 }
 
 /// What the names of places start with; the process and a number follow.
@@ -149,17 +109,12 @@ const PREFIX: &str = "dnsdyno-experiment-";
 /// The file that the owner of a place has locked.
 const OWNER: &str = "owner";
 
-/// The variable in the environment of each process.
-const MARK: &str = "DNSDYNO_EXPERIMENT";
-
-/// The kernel ends what is killed in a moment, unless it waits for a device.
-const END_WITHIN: Duration = Duration::from_secs(5);
-
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::time::Duration;
+
+    use dnsdyno_sys::process::marked;
 
     use super::*;
 
@@ -170,11 +125,11 @@ mod tests {
         fs::create_dir_all(place.join("nsd-1")).unwrap();
         let owner = File::create(place.join(OWNER)).unwrap();
         flock(&owner, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let mut left = Command::new("sleep").arg("600").env(MARK, &place).spawn().unwrap();
+        let (variable, value) = mark_of(&place).into_variable();
+        let mut left = Command::new("sleep").arg("600").env(variable, &value).spawn().unwrap();
         // The kernel shows the environment of a new program a moment after its start.
-        let mark = format!("{MARK}={}", place.display());
-        while !has_mark(i32::try_from(left.id()).unwrap(), &mark) {
-            std::thread::sleep(LOOK_AGAIN);
+        while marked(variable.as_ref(), &value).is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
         }
         // While the owner lives, nothing of it is touched.
         let words =

@@ -1,33 +1,18 @@
-//! Ends what commands of an earlier part of a qualification left behind: after `kill -9` of the generator nobody else
-//! does.
+//! Ends what commands of an earlier part of a qualification left behind.
 
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::process::{Pid, PidfdFlags, Signal};
-
-/// In the environment of each command: the folder of its qualification.
-pub(super) const MARK: &str = "DNSDYNO_QUALIFICATION";
+use crate::undo::Mark;
 
 /// Ends each process of this user that was started by commands of the qualification in `of`, and returns how many.
 pub fn end_leftovers(of: &Path) -> u32 {
-    let Ok(of) = std::path::absolute(of) else { return 0 };
-    let mark = [MARK.as_bytes(), b"=", of.as_os_str().as_bytes()].concat();
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let ended = pids.filter(|pid| *pid != own).filter(|pid| end_if_marked(*pid, &mark));
-    u32::try_from(ended.count()).unwrap_or(u32::MAX)
+    u32::try_from(mark_of(of).end_processes().len()).unwrap_or(u32::MAX)
 }
 
-/// The pidfd is opened before the environment is read, so that the signal meets the process that has it.
-fn end_if_marked(pid: i32, mark: &[u8]) -> bool {
-    let Some(process) = Pid::from_raw(pid) else { return false };
-    let Ok(process) = rustix::process::pidfd_open(process, PidfdFlags::empty()) else { return false };
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark)
-        && rustix::process::pidfd_send_signal(&process, Signal::KILL).is_ok()
+/// The mark of each command of the qualification in this folder.
+pub(super) fn mark_of(folder: &Path) -> Mark {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    Mark::new("DNSDYNO_QUALIFICATION", folder)
 }
 
 #[cfg(test)]
@@ -40,7 +25,7 @@ mod tests {
         let (mine, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let start = |of: &Path| {
             let mut command = Command::new("sleep");
-            command.arg("1000").env(MARK, of).stdin(Stdio::null()).spawn().unwrap()
+            command.arg("1000").envs([mark_of(of).into_variable()]).stdin(Stdio::null()).spawn().unwrap()
         };
         let (mut ours, mut theirs) = (start(mine.path()), start(other.path()));
         // The new program has its environment a moment after the fork.

@@ -188,6 +188,7 @@ const MOST_SHOWN: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dnsdyno_sys::process::Stat;
 
     fn carried_out(line: &str, timeout_ms: u64) -> Ended {
         let marks = [("DNSDYNO_ROUND", OsString::from("7"))];
@@ -206,13 +207,13 @@ mod tests {
     fn what_does_not_end_in_time_is_ended_with_all_that_it_started() {
         let ended = carried_out("sleep 1000 & echo $!; sleep 1000", 200);
         assert_eq!((ended.how, ended.exit_code), (How::TimedOut, None));
-        let left = std::path::PathBuf::from(format!("/proc/{}", ended.output));
+        let left: u32 = ended.output.parse().unwrap();
         let gone = (0..500).any(|_| {
             thread::sleep(Duration::from_millis(10));
             // A zombie of a namespace without a reaper counts as gone.
-            std::fs::read_to_string(left.join("stat")).map_or(true, |stat| stat.contains(") Z "))
+            Stat::of(left).is_none_or(|stat| stat.has_ended())
         });
-        assert!(gone, "{left:?}");
+        assert!(gone, "{left}");
         // What a line that has ended leaves in its group ends too.
         let ended = carried_out("sleep 1000 & echo $!", 60_000);
         assert_eq!((ended.how, ended.exit_code), (How::Exited, Some(0)));

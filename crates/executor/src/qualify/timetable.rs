@@ -13,7 +13,7 @@ use dnsdyno_campaign::{CommandOutcome, CommandResult};
 use dnsdyno_record::Header;
 use dnsdyno_runner::Observer;
 
-use super::leftovers::MARK;
+use super::leftovers::mark_of;
 use super::shell::{Ended, How, State, Stop, carry_out};
 use crate::results::{Results, ResultsError};
 
@@ -48,11 +48,10 @@ struct Shared {
 impl Timetable {
     /// For a run with its record in `folder`, of the qualification in `of`, at this rate.
     pub(super) fn new(function: &Function, of: &Path, folder: &Path, rate: &str) -> Timetable {
-        let of = std::path::absolute(of).unwrap_or_else(|_| of.to_owned());
         Timetable {
             function: function.clone(),
             folder: folder.to_owned(),
-            marks: vec![(MARK, of.into_os_string()), ("DNSDYNO_RATE", rate.into())],
+            marks: vec![mark_of(of).into_variable(), ("DNSDYNO_RATE", rate.into())],
             stop: Arc::default(),
             results: Arc::default(),
             threads: Vec::new(),

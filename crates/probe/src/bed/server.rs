@@ -8,8 +8,8 @@ use crate::accumulated::Accumulated;
 use crate::files::{FileReader, Files, LocalFiles};
 use crate::found::Asked;
 use crate::host::full_buffers;
+use crate::living::{Process, started};
 use crate::place::listeners;
-use crate::process::{Process, started};
 use crate::source::Reading;
 
 /// The processes that listen at the targets. What one has counted stays when it ends, and others are looked for then.

@@ -1,7 +1,10 @@
 //! CPUs, clocks, and the machine.
 
+use std::collections::BTreeSet;
+
 use dnsdyno_measure::Facts;
 use dnsdyno_sys::clock;
+use dnsdyno_sys::process::{CpuList, Stat};
 
 use super::values::{listed, number, word};
 use crate::cgroup::Cgroup;
@@ -11,10 +14,9 @@ pub(super) fn of_files(files: &Files, facts: &mut Facts) {
     frequency(files, facts);
     idle(files, facts);
     machine(files, facts);
-    let allowed =
-        files.text("/proc/self/status").lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    facts.number("cpu.count", allowed.and_then(count_of_list));
-    facts.number("cpu.online", word(files, "/sys/devices/system/cpu/online").and_then(count_of_list));
+    let count = |list: Option<CpuList>| list.and_then(|list| list.count());
+    facts.number("cpu.count", count(CpuList::allowed_in(files.text("/proc/self/status"))));
+    facts.number("cpu.online", count(CpuList::parse(files.text("/sys/devices/system/cpu/online"))));
     facts.number("cpu.smt", number(files, "/sys/devices/system/cpu/smt/active"));
     let clocks = "/sys/devices/system/clocksource/clocksource0/";
     facts.text("clock.source", word(files, &format!("{clocks}current_clocksource")));
@@ -25,16 +27,16 @@ pub(super) fn of_files(files: &Files, facts: &mut Facts) {
 /// The programs that set the clock or move interrupts.
 fn processes(files: &Files, facts: &mut Facts) {
     let stats = files.under("/proc/").filter(|(path, _)| path.ends_with("/stat"));
-    let running: Vec<&str> =
-        stats.filter_map(|(_, stat)| Some(stat.split_once('(')?.1.rsplit_once(')')?.0)).collect();
+    let running: BTreeSet<String> =
+        stats.filter_map(|(_, text)| Stat::parse(text)).map(|stat| stat.name).collect();
     if running.is_empty() {
         return;
     }
-    let daemons: Vec<&str> = CLOCK_DAEMONS.into_iter().filter(|name| running.contains(name)).collect();
+    let daemons: Vec<&str> = CLOCK_DAEMONS.into_iter().filter(|name| running.contains(*name)).collect();
     facts.number("clock.daemon_count", Some(daemons.len() as u64));
     let names = if daemons.is_empty() { "none".to_owned() } else { daemons.join(", ") };
     facts.text("clock.daemons", Some(&names));
-    facts.number("irqbalance.running", Some(running.contains(&"irqbalance").into()));
+    facts.number("irqbalance.running", Some(running.contains("irqbalance").into()));
 }
 
 fn frequency(files: &Files, facts: &mut Facts) {
@@ -101,15 +103,6 @@ pub(super) fn quota(cgroup: Option<&Cgroup>, facts: &mut Facts) {
     facts.number("cgroup.quota_percent", Some(percent));
 }
 
-/// How many CPUs a list such as `0-3,8` has.
-fn count_of_list(list: &str) -> Option<u64> {
-    let range = |item: &str| {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
-    };
-    list.trim().split(',').map(range).sum()
-}
-
 /// How long it takes to read the clock: the shortest of some rounds, so that other load does not count.
 pub(super) fn clock_read_ns() -> u64 {
     let round = || {
@@ -171,17 +164,18 @@ mod tests {
             ("/proc/cpuinfo", "processor : 0\nflags : fpu hypervisor lahf\n"),
             ("/sys/class/dmi/id/sys_vendor", "QEMU\n"),
             ("/.dockerenv", ""),
-            ("/proc/12/stat", "12 (chronyd) S 1"),
-            ("/proc/13/stat", "13 (systemd-timesyn) S 1"),
+            ("/proc/12/stat", "12 (chronyd) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0"),
+            ("/proc/13/stat", "13 (systemd-timesyn) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0"),
+            ("/proc/self/status", "Name:\tdnsdyno\nCpus_allowed_list:\t0-3,8\n"),
+            ("/sys/devices/system/cpu/online", "0-15\n"),
         ]);
         assert_eq!(text(&facts, "machine.virtual").as_deref(), Some("QEMU"));
         assert_eq!(text(&facts, "machine.container").as_deref(), Some("docker"));
         assert_eq!(text(&facts, "clock.daemons").as_deref(), Some("chronyd, systemd-timesyn"));
         assert_eq!(text(&facts, "irqbalance.running").as_deref(), Some("0"));
-    }
-
-    #[test]
-    fn cpus_of_a_list_are_counted() {
-        assert_eq!(["0-3,8\n", "0", "", "3-1", "x"].map(count_of_list), [Some(5), Some(1), None, None, None]);
+        assert_eq!(
+            ["cpu.count", "cpu.online"].map(|name| text(&facts, name)),
+            ["5", "16"].map(|count| Some(count.to_owned()))
+        );
     }
 }

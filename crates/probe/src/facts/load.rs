@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_measure::{Facts, shown};
+use dnsdyno_sys::process::Stat;
 
 use super::values::field;
 use crate::files::Files;
@@ -34,13 +35,13 @@ fn cpus(before: &Files, after: &Files, facts: &mut Facts) {
     facts.number("load.average_percent", average.map(|average| (average * 100.0 / last.count as f64) as u64));
 
     let (began, ended) = (ticks(before), ticks(after));
-    let own = u64::from(std::process::id());
+    let own = std::process::id();
     let of_one_cpu = |used: u64| (total > 0).then(|| used * 100 * last.count / total);
     let mut busy: Vec<(u64, String)> = ended
         .into_iter()
         .filter(|(pid, _)| *pid != own)
-        .filter_map(|(pid, (name, used))| {
-            let percent = of_one_cpu(used.saturating_sub(began.get(&pid)?.1))?;
+        .filter_map(|(pid, (used, name))| {
+            let percent = of_one_cpu(used.saturating_sub(began.get(&pid)?.0))?;
             (percent >= BUSY_PERCENT).then(|| (percent, format!("{} ({pid}) {percent} %", shown(&name, 32))))
         })
         .collect();
@@ -72,15 +73,12 @@ impl Cpu {
     }
 }
 
-/// The name and the CPU time of each process but the kernel's threads, in ticks.
-fn ticks(files: &Files) -> BTreeMap<u64, (String, u64)> {
-    let process = |(path, stat): (&str, &str)| {
+/// The CPU time of each process but the kernel's threads, in ticks, and its name.
+fn ticks(files: &Files) -> BTreeMap<u32, (u64, String)> {
+    let process = |(path, text): (&str, &str)| {
         let pid = path.strip_prefix("/proc/")?.strip_suffix("/stat")?.parse().ok()?;
-        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-        // state parent …: the parent of the kernel's threads is 2; user and system time are the 12th and 13th.
-        (number(1)? != 2).then_some((pid, (name.to_owned(), number(11)? + number(12)?)))
+        let stat = Stat::parse(text).filter(|stat| !stat.is_of_kernel())?;
+        Some((pid, (stat.own_ticks(), stat.name)))
     };
     files.under("/proc/").filter_map(process).collect()
 }
@@ -99,8 +97,8 @@ mod tests {
 
     fn files(busy: u64, idle: u64, steal: u64, process: u64, swapped: u64) -> Files {
         let stat = format!("cpu {busy} 0 0 {idle} 0 0 0 {steal} 0 0\ncpu0 1\ncpu1 1\nintr 1\n");
-        let named = format!("7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 {process} 0 0 0");
-        let kernel = format!("9 (kworker) S 2 7 7 0 -1 0 0 0 0 0 {busy} 0 0 0");
+        let named = format!("7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 {process} 0 0 0 20 0 1 0 100");
+        let kernel = format!("9 (kworker) S 2 7 7 0 -1 0 0 0 0 0 {busy} 0 0 0 20 0 1 0 100");
         let memory = "MemAvailable: 2 kB\nSwapTotal: 5 kB\nSwapFree: 1 kB\n";
         let all = [
             ("/proc/stat", stat.as_str()),

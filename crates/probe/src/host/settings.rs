@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::{FileReader, Files};
+use dnsdyno_sys::process::CpuList;
+
+use crate::files::FileReader;
 use crate::source::ReadError;
 
 /// The values of those that exist, by their names.
@@ -16,9 +18,10 @@ pub(super) fn read(reader: &mut dyn FileReader, whose: Whose) -> Result<BTreeMap
         .map(|(name, path)| ((*name).to_owned(), words(files.text(path))))
         .filter(|(_, value)| !value.is_empty())
         .collect();
-    cpus(&reader.read(&[ONLINE.to_owned()])?).into_iter().for_each(|cpus| {
-        settings.insert("cpus".to_owned(), cpus.to_string());
-    });
+    let files = reader.read(&[ONLINE.to_owned()])?;
+    if let Some(count) = CpuList::parse(files.text(ONLINE)).and_then(|cpus| cpus.count()) {
+        settings.insert("cpus".to_owned(), count.to_string());
+    }
     Ok(settings)
 }
 
@@ -38,15 +41,6 @@ pub(super) fn kernel(reader: &mut dyn FileReader) -> Result<Option<String>, Read
     Ok(Some(words(files.text(&path)))
         .filter(|version| !version.is_empty())
         .map(|version| format!("Linux {version}")))
-}
-
-/// The number of CPUs that are on: `0-3,8`.
-fn cpus(files: &Files) -> Option<usize> {
-    let count = |range: &str| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        last.parse::<usize>().ok()?.checked_add(1)?.checked_sub(first.parse().ok()?)
-    };
-    files.text(ONLINE).trim().split(',').try_fold(0, |sum: usize, range| sum.checked_add(count(range)?))
 }
 
 fn words(text: &str) -> String {
@@ -123,18 +117,10 @@ mod tests {
         let file = |name| words(&std::fs::read_to_string(format!("/proc/sys/net/{name}")).unwrap());
         assert_eq!(all["net.core.somaxconn"], file("core/somaxconn"));
         assert_eq!(all["net.ipv4.tcp_rmem"], file("ipv4/tcp_rmem"));
-        assert!(all["cpus"].parse::<usize>().unwrap() >= 1);
+        let online = std::fs::read_to_string(ONLINE).unwrap();
+        assert_eq!(all["cpus"], CpuList::parse(&online).unwrap().count().unwrap().to_string());
         let shared = read(&mut LocalFiles, Whose::Host).unwrap();
         assert!(shared.contains_key("fs.file-max") && !shared.contains_key("net.core.somaxconn"));
         assert!(kernel(&mut LocalFiles).unwrap().unwrap().starts_with("Linux "));
-    }
-
-    #[test]
-    fn cpus_that_are_on_are_counted() {
-        let online = |text: &str| cpus(&Files([(ONLINE.to_owned(), text.to_owned())].into()));
-        assert_eq!(
-            (online("0-3,8\n"), online("0\n"), online(""), online("3-1")),
-            (Some(5), Some(1), None, None)
-        );
     }
 }

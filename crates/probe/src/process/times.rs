@@ -4,43 +4,12 @@ use dnsdyno_sys::clock;
 
 use crate::accumulated::Accumulated;
 use crate::files::Files;
+use crate::living::living;
 use crate::source::Reading;
 
 /// The files of a process.
 pub(super) fn paths(pid: u32) -> [String; 4] {
     ["stat", "status", "task/*/status", "task/*/schedstat"].map(|file| format!("/proc/{pid}/{file}"))
-}
-
-/// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything. Servers that fork name the task of
-/// each process after their own name, `nsd: server 1`: the task is left out.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stat<'a> {
-    pub(crate) name: &'a str,
-    /// Its own, and that of the children that have ended and that it has waited for.
-    pub(super) cpu_ticks: u64,
-    threads: u64,
-    /// When it started: tells it from another process that later has the same number.
-    pub(crate) started: u64,
-}
-
-impl Stat<'_> {
-    /// `None` for a process that has ended, also where its parent does not know it yet.
-    pub(crate) fn read(stat: &str) -> Option<Stat<'_>> {
-        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-        let name = name.split_once(": ").map_or(name, |(server, _task)| server);
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-        if matches!(*fields.first()?, "Z" | "X") {
-            return None;
-        }
-        let ticks = CPU_TICKS.map(number).into_iter().collect::<Option<Vec<u64>>>()?;
-        Some(Stat {
-            name,
-            cpu_ticks: ticks.into_iter().try_fold(0, u64::checked_add)?,
-            threads: number(THREADS)?,
-            started: number(STARTED)?,
-        })
-    }
 }
 
 /// The counters of threads, added up also over those that have ended.
@@ -59,9 +28,10 @@ impl Times {
         let tick_ns = 1_000_000_000 / clock::ticks_per_second();
         let (mut cpu_ns, mut memory_bytes, mut threads) = (0_u64, 0_u64, 0_u64);
         for pid in pids {
-            let Some(stat) = Stat::read(files.text(&format!("/proc/{pid}/stat"))) else { continue };
-            // That of threads that have ended is in it.
-            cpu_ns = cpu_ns.saturating_add(stat.cpu_ticks.saturating_mul(tick_ns));
+            let Some(stat) = living(files.text(&format!("/proc/{pid}/stat"))) else { continue };
+            // That of threads that have ended is in it, and that of children that it has waited for.
+            let ticks = stat.own_ticks().saturating_add(stat.children_ticks);
+            cpu_ns = cpu_ns.saturating_add(ticks.saturating_mul(tick_ns));
             threads = threads.saturating_add(stat.threads);
             let status = files.text(&format!("/proc/{pid}/status"));
             memory_bytes =
@@ -116,26 +86,9 @@ fn name(status: &str) -> &str {
     status.lines().next().and_then(|line| line.strip_prefix("Name:")).map_or("", str::trim)
 }
 
-/// Fields of `stat` after the name: utime, stime, cutime, cstime.
-const CPU_TICKS: [usize; 4] = [11, 12, 13, 14];
-const THREADS: usize = 17;
-const STARTED: usize = 19;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_is_read_whatever_its_name_is_and_one_that_has_ended_is_not() {
-        let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 4 3 20 0 5 0 100 0 0";
-        let expected = Stat { name: "a) b (c", cpu_ticks: 307, threads: 5, started: 100 };
-        assert_eq!(Stat::read(stat), Some(expected));
-        let of_nsd = Stat::read("7 (nsd: server 1) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0");
-        assert_eq!(of_nsd.map(|stat| stat.name), Some("nsd"));
-        assert_eq!(Stat::read(&stat.replace(") S", ") Z")), None);
-        assert_eq!(Stat::read("1 (half"), None);
-        assert_eq!(Stat::read("1 (half) S 0"), None);
-    }
 
     #[test]
     fn the_cpu_time_of_a_child_is_kept_when_it_ends_and_counted_once() {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_measure::{Watched, shown};
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_sys::process::effective_user;
 use socket2::SockAddr;
 
 use super::common::LONGEST_TEXT;
@@ -239,9 +240,7 @@ fn refused(packet: &[u8]) -> io::Error {
 /// The name of the user of this process.
 fn own_user() -> String {
     let named = || {
-        let status = fs::read_to_string("/proc/self/status").ok()?;
-        let of_user = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        let number = of_user.split_whitespace().nth(1)?.to_owned();
+        let number = effective_user().to_string();
         let users = fs::read_to_string("/etc/passwd").ok()?;
         let mut fields = users.lines().map(|line| line.split(':'));
         fields.find_map(|mut user| {

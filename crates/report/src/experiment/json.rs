@@ -1,7 +1,7 @@
 //! The results of an experiment as one JSON object: `results.json`.
 
 use dnsdyno_campaign::compare::Figure;
-use dnsdyno_campaign::experiment::{CellResult, CellState, Found, LoadKind, Spread};
+use dnsdyno_campaign::experiment::{CellResult, CellState, ExperimentResult, Found, LoadKind, Spread};
 use dnsdyno_measure::PERCENTILES;
 use serde_json::{Map, Value, json};
 
@@ -11,31 +11,56 @@ use crate::comparison::comparison_json;
 /// The results for programs.
 pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
     let result = report.result;
-    let names = |number: usize| result.design.subjects.get(number).map(|subject| subject.name.clone());
-    let load = |number: usize| result.design.loads.get(number).map(|load| load.name.clone());
-    let subjects: Vec<Value> = result
-        .design
-        .subjects
-        .iter()
-        .zip(&report.versions)
+    json!({
+        "title": report.title,
+        "state": words::state(result),
+        "runs": result.runs,
+        "seed": result.design.seed,
+        "conditions": report.conditions,
+        "servers": servers(report),
+        "loads": loads(result),
+        "cells": cells(report),
+        "differences": differences(result),
+        "discarded": discarded(result),
+        "notes": result.notes,
+    })
+}
+
+fn servers(report: &ExperimentReport<'_>) -> Vec<Value> {
+    let subjects = report.result.design.subjects.iter().zip(&report.versions);
+    subjects
         .map(|(subject, version)| {
             json!({
                 "name": subject.name,
                 "version": version,
-                "against": subject.against.and_then(names),
+                "against": subject.against.and_then(|against| server_name(report.result, against)),
                 "changed": subject.differs,
             })
         })
-        .collect();
-    let cells: Vec<Value> = result
-        .cells
-        .iter()
-        .zip(&report.diagnoses)
-        .zip(&report.beside)
+        .collect()
+}
+
+fn loads(result: &ExperimentResult) -> Vec<Value> {
+    let loads = result.design.loads.iter();
+    loads
+        .map(|load| {
+            json!({
+                "name": load.name,
+                "kind": kind_key(load.kind),
+                "repeats": load.repeats,
+                "dropped_of_each_cell": load.dropped,
+            })
+        })
+        .collect()
+}
+
+fn cells(report: &ExperimentReport<'_>) -> Vec<Value> {
+    let cells = report.result.cells.iter().zip(&report.diagnoses).zip(&report.beside);
+    cells
         .map(|((cell, diagnosed), beside)| {
             let mut value = cell_json(cell);
-            value.insert("server".to_owned(), json!(names(cell.cell.subject)));
-            value.insert("load".to_owned(), json!(load(cell.cell.load)));
+            value.insert("server".to_owned(), json!(server_name(report.result, cell.cell.subject)));
+            value.insert("load".to_owned(), json!(load_name(report.result, cell.cell.load)));
             let findings: Map<String, Value> =
                 diagnosed.findings.iter().map(|(rule, runs)| (rule.clone(), json!(runs))).collect();
             value.insert(
@@ -45,57 +70,50 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
             value.insert("beside".to_owned(), beside_json(beside));
             Value::Object(value)
         })
-        .collect();
-    let differences: Vec<Value> = result
-        .differences
-        .iter()
+        .collect()
+}
+
+fn differences(result: &ExperimentResult) -> Vec<Value> {
+    let differences = result.differences.iter();
+    differences
         .map(|difference| {
             let (found, why) = match &difference.found {
                 Ok(comparison) => (Some(comparison_json(comparison)), None),
                 Err(why) => (None, Some(why)),
             };
             json!({
-                "load": load(difference.load),
-                "server": names(difference.subject),
-                "against": names(difference.against),
+                "load": load_name(result, difference.load),
+                "server": server_name(result, difference.subject),
+                "against": server_name(result, difference.against),
                 "sentence": words::difference(result, difference),
                 "not_compared": why,
                 "comparison": found,
             })
         })
-        .collect();
-    let discarded: Vec<Value> = result
-        .discarded
-        .iter()
+        .collect()
+}
+
+fn discarded(result: &ExperimentResult) -> Vec<Value> {
+    let discarded = result.discarded.iter();
+    discarded
         .map(|run| {
             let why: Vec<String> = run.doubts.iter().map(ToString::to_string).collect();
-            json!({ "run": run.number, "server": names(run.cell.subject), "load": load(run.cell.load), "why": why })
-        })
-        .collect();
-    let loads = result.design.loads.iter();
-    let loads: Vec<Value> = loads
-        .map(|load| {
             json!({
-                "name": load.name,
-                "kind": kind_key(load.kind),
-                "repeats": load.repeats,
-                "dropped_of_each_cell": load.dropped,
+                "run": run.number,
+                "server": server_name(result, run.cell.subject),
+                "load": load_name(result, run.cell.load),
+                "why": why,
             })
         })
-        .collect();
-    json!({
-        "title": report.title,
-        "state": words::state(result),
-        "runs": result.runs,
-        "seed": result.design.seed,
-        "conditions": report.conditions,
-        "servers": subjects,
-        "loads": loads,
-        "cells": cells,
-        "differences": differences,
-        "discarded": discarded,
-        "notes": result.notes,
-    })
+        .collect()
+}
+
+fn server_name(result: &ExperimentResult, number: usize) -> Option<&str> {
+    result.design.subjects.get(number).map(|subject| subject.name.as_str())
+}
+
+fn load_name(result: &ExperimentResult, number: usize) -> Option<&str> {
+    result.design.loads.get(number).map(|load| load.name.as_str())
 }
 
 fn cell_json(cell: &CellResult) -> Map<String, Value> {

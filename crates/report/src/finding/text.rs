@@ -212,9 +212,10 @@ fn note_text(note: &FindNote, what: What) -> String {
     match note {
         FindNote::Warm { trials } => format!("warm-up: the server was warm after {trials} trials"),
         FindNote::NotWarm => {
-            "warm-up: no two trials in a row at the first load agreed: the server may not have been \
-                              warm, or is not steady; see --from and --trial"
-                .to_owned()
+            let seen = "no two trials in a row at the first load agreed";
+            format!(
+                "warm-up: {seen}: the server may not have been warm, or is not steady; see --from and --trial"
+            )
         }
         FindNote::Noise { share: noise } => format!(
             "noise: the limit differs by {} from trial to trial (standard deviation); longer trials make it less",
@@ -252,32 +253,10 @@ fn note_text(note: &FindNote, what: What) -> String {
             rate(*peak_qps)
         ),
         FindNote::Undecided { load, trials, criteria, reasons, open } => {
-            let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
-            let what = match criteria.is_empty() {
-                true => "the load was not made as it was asked for".to_owned(),
-                false => {
-                    format!(
-                        "it depends on what the generator or its host has added whether they meet {}",
-                        criteria.join(", ")
-                    )
-                }
-            };
-            let reasons =
-                if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            let then = match open {
-                Some((from, to)) => format!(
-                    "the interval allows for both in those from {} to {} {unit}, and the others count neither for the \
-                     server nor against it",
-                    rate(*from),
-                    rate(*to)
-                ),
-                None => "they count neither for the server nor against it".to_owned(),
-            };
-            format!(
-                "undecided: of {} from {} {unit} on {what}{reasons}; {then}",
-                counted(u64::from(*trials), "trial", "trials"),
-                rate(*load)
-            )
+            let on =
+                format!("{} from {} {unit} on", counted(u64::from(*trials), "trial", "trials"), rate(*load));
+            let (what, then) = (depends_on(criteria, reasons), then_counted(*open, unit));
+            format!("undecided: of {on} {what}; {then}")
         }
         FindNote::Errors { share: errors } => format!(
             "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which \
@@ -294,6 +273,32 @@ fn note_text(note: &FindNote, what: What) -> String {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
+    }
+}
+
+/// Why it is undecided whether trials have passed.
+fn depends_on(criteria: &[String], reasons: &[String]) -> String {
+    let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
+    let what = match criteria.is_empty() {
+        true => "the load was not made as it was asked for".to_owned(),
+        false => format!(
+            "it depends on what the generator or its host has added whether they meet {}",
+            criteria.join(", ")
+        ),
+    };
+    if reasons.is_empty() { what } else { format!("{what} ({})", reasons.join(", ")) }
+}
+
+/// What becomes of trials that are undecided; `open` are the loads in which the interval allows for both.
+fn then_counted(open: Option<(f64, f64)>, unit: &str) -> String {
+    match open {
+        Some((from, to)) => format!(
+            "the interval allows for both in those from {} to {} {unit}, and the others count neither for the server \
+             nor against it",
+            rate(from),
+            rate(to)
+        ),
+        None => "they count neither for the server nor against it".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Expected responses are written as text (flags and records as `dig` shows them), and compared through
 //! the `domain` crate, so that responders may compress names differently.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,15 +98,16 @@ impl ExpectedAnswer {
             records.sort();
             records
         };
-        format_message(
-            query.get(..2).unwrap_or_default(),
-            self.rcode,
-            self.flags,
+        let described = Described {
+            id: query.get(..2).unwrap_or_default(),
+            rcode: self.rcode,
+            flags: self.flags,
             question,
-            [sorted(&self.answers), sorted(&self.authorities)],
-            self.edns_dnssec_ok.map(|dnssec_ok| (super::EDNS_SIZE, dnssec_ok)),
-            self.bytes,
-        )
+            sections: [sorted(&self.answers), sorted(&self.authorities)],
+            opt: self.edns_dnssec_ok.map(|dnssec_ok| (super::EDNS_SIZE, dnssec_ok)),
+            bytes: self.bytes,
+        };
+        described.to_string()
     }
 }
 
@@ -127,33 +129,38 @@ fn describe(response: &[u8], with_length: bool) -> Result<String, String> {
     let opt = message.opt().map(|opt| (opt.udp_payload_size(), opt.dnssec_ok()));
     let flags: String =
         FLAGS.iter().filter(|(bit, _)| peek.flags & bit != 0).map(|(_, name)| format!(" {name}")).collect();
-    Ok(format_message(
-        &response[..2],
-        peek.rcode,
-        &flags,
-        peek.question,
+    let described = Described {
+        id: &response[..2],
+        rcode: peek.rcode,
+        flags: &flags,
+        question: peek.question,
         sections,
         opt,
-        with_length.then_some(response.len()),
-    ))
+        bytes: with_length.then_some(response.len()),
+    };
+    Ok(described.to_string())
 }
 
-fn format_message(
-    id: &[u8],
+/// What is compared of a response.
+struct Described<'a> {
+    id: &'a [u8],
     rcode: u16,
-    flags: &str,
-    question: &[u8],
+    flags: &'a str,
+    question: &'a [u8],
+    /// Answers and authorities, sorted.
     sections: [Vec<String>; 2],
+    /// Size and DO.
     opt: Option<(u16, bool)>,
     bytes: Option<usize>,
-) -> String {
-    format!(
-        "id {id:?}, rcode {rcode}, flags{flags}, question {:?}, answers {:?}, authorities {:?}, \
-         opt (size, DO) {opt:?}, bytes {bytes:?}",
-        question.escape_ascii().to_string(),
-        sections[0],
-        sections[1],
-    )
+}
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Described { id, rcode, flags, question, sections: [answers, authorities], opt, bytes } = self;
+        let question = question.escape_ascii().to_string();
+        write!(f, "id {id:?}, rcode {rcode}, flags{flags}, question {question:?}, ")?;
+        write!(f, "answers {answers:?}, authorities {authorities:?}, opt (size, DO) {opt:?}, bytes {bytes:?}")
+    }
 }
 
 fn record_text(record: ParsedRecord<'_, &[u8]>) -> Result<String, String> {

@@ -53,11 +53,17 @@ pub(crate) struct Writing {
     pub(crate) slow_next_ns: Option<u64>,
 }
 
-/// A response that lets another one be sent first.
-pub(crate) struct KeptBack {
+/// A response that was not begun yet.
+pub(crate) struct Response {
     pub(crate) stream: StreamId,
+    /// The message with its length before it.
     pub(crate) frame: Vec<u8>,
     pub(crate) info: ResponseInfo,
+}
+
+/// A response that lets another one be sent first.
+pub(crate) struct KeptBack {
+    pub(crate) response: Response,
     pub(crate) until_ns: u64,
 }
 
@@ -133,8 +139,9 @@ impl Connection {
         query
     }
 
-    /// Starts to write a response with its length before it.
-    pub(crate) fn begin(&mut self, stream: StreamId, frame: Vec<u8>, info: ResponseInfo, now_ns: u64) {
+    /// Starts to write a response.
+    pub(crate) fn begin(&mut self, response: Response, now_ns: u64) {
+        let Response { stream, frame, info } = response;
         let slow_next_ns = (info.fault == Some(Fault::Dribble)).then_some(now_ns);
         self.writing.insert(stream, Writing { frame, at: 0, info, slow_next_ns });
     }

@@ -5,8 +5,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::moving::{Mover, Moving};
 use crate::draw::words::{cut, row, text};
+use crate::moving::{Mover, Moving};
 use crate::options::Options;
 use crate::palette::{Palette, Tone};
 use crate::show::Scene;
