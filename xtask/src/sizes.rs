@@ -28,9 +28,6 @@ const MOST_PARAMETERS: usize = 6;
 /// is not needed any more is a finding too.
 const STILL_LARGER: &[(&str, &str)] = &[
     ("crates/engine/src/ledger.rs", "new"),
-    ("crates/engine/src/pairing.rs", ""),
-    ("crates/engine/src/sending.rs", "send_queue"),
-    ("crates/plan/src/draft.rs", ""),
     ("crates/plan/src/plan.rs", "validate"),
     ("crates/plan/src/workers.rs", "of"),
 ];

@@ -1,5 +1,5 @@
-//! Checks the rules for source files: crates that must not read the clock, the one crate with `unsafe`, those that choose
-//! a runner, and the lengths of lines and files.
+//! Checks the rules for source files: crates that must not read the clock, the one crate with `unsafe`, those that
+//! choose a runner, and the lengths of lines and files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

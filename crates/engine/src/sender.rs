@@ -205,14 +205,7 @@ impl Sender {
                     Passed::All => return Some(NotSentReason::NoFreeConnection),
                 }
             }
-            let next = match transactions.client_of(first) {
-                Some(client) => self.client_of_source(transport, transactions, number, client),
-                None if group.connects => transport.next_client_of(number),
-                None => {
-                    let channel = transactions.groups.all[number].next_channel();
-                    Ok(NextClient { channel, capacity: usize::MAX })
-                }
-            };
+            let next = self.next_client(transport, transactions, number, first);
             let NextClient { channel, capacity } = match next {
                 Ok(next) => next,
                 Err(reason) => return Some(reason),
@@ -253,6 +246,25 @@ impl Sender {
             }
         }
         None
+    }
+
+    /// The channel that sends the first query of a queue, and how many queries it can send; or why none can.
+    #[inline]
+    fn next_client<T: Transport>(
+        &self,
+        transport: &mut T,
+        transactions: &mut Transactions<'_>,
+        number: usize,
+        first: u32,
+    ) -> Result<NextClient, NotSentReason> {
+        if let Some(client) = transactions.client_of(first) {
+            return self.client_of_source(transport, transactions, number, client);
+        }
+        let queue = &mut transactions.groups.all[number];
+        match queue.group.connects {
+            true => transport.next_client_of(number),
+            false => Ok(NextClient { channel: queue.next_channel(), capacity: usize::MAX }),
+        }
     }
 
     /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can

@@ -8,9 +8,9 @@ use std::any::Any;
 
 use crate::draft::Draft;
 
-/// Declares the groups: for each its choices, and after `;` its details, as `field = "option"`. An option counts as given
-/// where it is set; one that is switched on or off, where it is switched from its default; with `if`, where its value
-/// fits too.
+/// Declares the groups: for each its choices, and after `;` its details, as `field = "option"`. An option counts as
+/// given where it is set; one that is switched on or off, where it is switched from its default; with `if`, where its
+/// value fits too.
 macro_rules! groups {
     ($(
         $(#[$doc:meta])*
@@ -266,7 +266,8 @@ fn given<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str
     options.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
 }
 
-/// Whether an option is given: set, or, where it is on or off, not as it is by default. A flag `--no-…` is on by default.
+/// Whether an option is given: set, or, where it is on or off, not as it is by default. A flag `--no-…` is on by
+/// default.
 fn is_given<T: Any>(value: &Option<T>, option: &str) -> bool {
     value.as_ref().is_some_and(|value| {
         let switch = (value as &dyn Any).downcast_ref::<bool>();

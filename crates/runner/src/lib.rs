@@ -6,9 +6,9 @@
 //!                                             Observer ◄───────────┘  notes, ended intervals
 //! ```
 //!
-//! [`LocalRunner`] makes runs on this host, [`SimulatedRunner`] on a simulated link. Both implement [`Runner`], the only
-//! interface that code which wants runs needs: it does not know which of them it has. Nothing here uses a terminal:
-//! messages for the user go to the [`Observer`], and a run is stopped by its [`Control`].
+//! [`LocalRunner`] makes runs on this host, [`SimulatedRunner`] on a simulated link. Both implement [`Runner`], the
+//! only interface that code which wants runs needs: it does not know which of them it has. Nothing here uses a
+//! terminal: messages for the user go to the [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
 
 mod answers;

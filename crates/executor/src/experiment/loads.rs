@@ -34,16 +34,21 @@ pub(super) fn load_names(tables: &[LoadTable]) -> Result<Vec<String>, String> {
     }
 }
 
+/// What the loads of an experiment have in common.
+pub(super) struct Common<'a> {
+    pub(super) file: &'a File,
+    /// The folder of the file.
+    pub(super) folder: &'a Path,
+    /// What is watched in each run that does not say it.
+    pub(super) watch: Option<&'a Vec<String>>,
+    pub(super) events: &'a [Event],
+    pub(super) kinds: &'a [Kind],
+    pub(super) runner: &'a dyn Runner,
+}
+
 /// A load, checked as a plan at each server that has an address, or at this host.
-pub(super) fn load(
-    file: &File,
-    table: &LoadTable,
-    folder: &Path,
-    watch: Option<&Vec<String>>,
-    events: &[Event],
-    kinds: &[Kind],
-    runner: &dyn Runner,
-) -> Result<Load, String> {
+pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, String> {
+    let Common { file, folder, watch, events, kinds, runner } = *common;
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
     let way = Way::of(&table.own).map_err(wrong)?;

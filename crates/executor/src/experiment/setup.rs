@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord};
 use super::kind::Kind;
-use super::loads::{Load, load, load_names, watch};
+use super::loads::{Common, Load, load, load_names, watch};
 use super::subjects::{Helper, helpers, subjects};
 use super::timetable::{Event, events};
 use super::values::{bounded, duration};
@@ -121,8 +121,9 @@ fn checked(
     let watch = watch(file.watch.as_ref());
     let events = events(&file.event, &subjects, &load_names(&file.load)?, &names)?;
     let (mut loads, mut drafts, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+    let common = Common { file, folder, watch: watch.as_ref(), events: &events, kinds: &kinds, runner };
     for table in &file.load {
-        let Load { of, draft, way } = load(file, table, folder, watch.as_ref(), &events, &kinds, runner)?;
+        let Load { of, draft, way } = load(table, &common)?;
         loads.push(of);
         drafts.push(draft);
         ways.push(way);

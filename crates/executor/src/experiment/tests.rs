@@ -129,7 +129,8 @@ fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
     // Each key, in the order of the struct.
     let variant = of("template = \"knot\"\ni-may-load-this-server = true\nprogram = \"a\"\nthreads = 3\n\
                       receive-buffer = \"1M\"\nzone = \"z\"\norigin = \"o\"\nstub = \"s\"\nprepare = \"one\\ntwo\"\n\
-                      ready-when = \"true\"\nready-within = \"1s\"\npath = { delay = \"2ms\" }\nparts = [\"y\", \"z\"]\n\
+                      ready-when = \"true\"\nready-within = \"1s\"\npath = { delay = \"2ms\" }\n\
+                      parts = [\"y\", \"z\"]\n\
                       values = { b = 3 }\nenvironment = { E = \"e\" }\nsysctl = { \"net.s\" = 1 }");
     let both = variant.over(&server).unwrap();
     assert_eq!(
