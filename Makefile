@@ -12,7 +12,7 @@ DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall man clean
+.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -22,6 +22,9 @@ demo: scripts-ready ## The main job against the built-in responder, no set-up (a
 
 build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
+
+manual: scripts-ready ## The man pages and completions, docs/man and docs/completions, from the options
+	$(CARGO) run --quiet --locked --package dnsdyno-cli --example manual
 
 web: ## The report page, web/dist, from web/src; needs Node and npm
 	scripts/build-web

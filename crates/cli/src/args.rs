@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
 use dnsdyno_plan::expect::METRICS;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 
@@ -67,18 +66,6 @@ pub(crate) enum Command {
     /// Make links to this program by the names of the programs whose command lines it accepts: dnsperf,
     /// resperf, resperf-report and queryperf
     InstallLinks(crate::cmd::links::LinksFlags),
-    /// Write the man pages to a folder
-    #[command(hide = true)]
-    Man {
-        /// Where to write them.
-        folder: PathBuf,
-    },
-    /// Print completions for a shell
-    #[command(hide = true)]
-    Completions {
-        /// The shell.
-        shell: Shell,
-    },
 }
 
 #[derive(Debug, Default, Args)]

@@ -1,53 +1,6 @@
-//! dnsdyno: a dynamometer for DNS servers. Dispatches to its subcommands.
+//! dnsdyno: a dynamometer for DNS servers.
 #![forbid(unsafe_code)]
 
-mod args;
-mod campaign;
-mod cmd;
-mod exit;
-mod habits;
-mod help;
-mod message;
-mod metrics;
-mod programs;
-mod screen;
-mod signals;
-mod summary;
-
-use std::process::ExitCode;
-
-use crate::args::Command;
-
-fn main() -> ExitCode {
-    if let Some(code) = programs::run_if_called() {
-        return code;
-    }
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let command = match help::parse() {
-        Ok(cli) => cli.command,
-        Err(error) => return exit::refuse(&error, &words),
-    };
-    exit::code_of(match command {
-        Command::Run(flags) => cmd::run::run(*flags),
-        Command::Show(flags) => cmd::show::show(&flags),
-        Command::Diagnose(flags) => cmd::diagnose::diagnose(&flags),
-        Command::Report(flags) => cmd::report::report(&flags),
-        Command::Qualify(flags) => cmd::qualify::qualify(*flags),
-        Command::Compare(flags) => cmd::compare::compare(&flags),
-        Command::Find(flags) => cmd::find::find(*flags),
-        Command::Experiment(flags) => cmd::experiment::experiment(&flags),
-        Command::Export(flags) => cmd::export::export(&flags),
-        Command::Capture(flags) => cmd::capture::capture(&flags),
-        Command::Data(flags) => cmd::data::data(&flags),
-        Command::Epc(flags) => cmd::epc::epc(&flags),
-        Command::Serve(flags) => cmd::serve::serve(&flags),
-        Command::Respond(flags) => cmd::respond::respond(*flags),
-        Command::Relay(flags) => cmd::relay::relay(&flags),
-        Command::Doctor(flags) => cmd::doctor::doctor(&flags),
-        Command::Watch(flags) => cmd::watch::watch(flags),
-        Command::Demo(flags) => cmd::demo::demo(&flags),
-        Command::InstallLinks(flags) => cmd::links::install(&flags),
-        Command::Man { folder } => cmd::manual::man(&folder),
-        Command::Completions { shell } => cmd::manual::completions(shell),
-    })
+fn main() -> std::process::ExitCode {
+    dnsdyno_cli::main()
 }

@@ -28,21 +28,21 @@ pub(crate) struct MetricsFlags {
 
 /// The programs that a run tells of itself; none without flags.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Exporters {
     metrics: Option<Metrics>,
     linger: Duration,
     otlp: Option<Otlp>,
 }
 
-impl Told {
+impl Exporters {
     /// Starts to serve, before there is any load.
-    pub(crate) fn start(flags: &MetricsFlags, quiet: bool) -> Result<Told, Failure> {
+    pub(crate) fn start(flags: &MetricsFlags, quiet: bool) -> Result<Exporters, Failure> {
         let metrics = flags.metrics.map(Metrics::serve).transpose().map_err(Failure::run_failed)?;
         if let (Some(metrics), false) = (&metrics, quiet) {
             print_error(&format!("dnsdyno: metrics at http://{}/metrics", metrics.address()));
         }
         let otlp = flags.otlp.clone().map(Otlp::start).transpose().map_err(Failure::run_failed)?;
-        Ok(Told { metrics, linger: flags.metrics_linger.unwrap_or_default(), otlp })
+        Ok(Exporters { metrics, linger: flags.metrics_linger.unwrap_or_default(), otlp })
     }
 
     /// What they learn of the run.

@@ -18,7 +18,7 @@ use crate::asks::{Asks, State};
 use crate::cache::Cache;
 use crate::description::check::Checked;
 use crate::description::{Lookups, Names};
-use crate::following::Following;
+use crate::following::Resolution;
 use crate::ids::QuestionId;
 use crate::procedure::{Ended, Outcome, Procedures};
 use crate::repeated::Responses;
@@ -53,7 +53,7 @@ pub struct Ask {
 /// The clients of one worker.
 #[derive(Debug)]
 pub struct Clients {
-    following: Following,
+    following: Resolution,
     wanted: Wanted,
     first_wait_ns: u64,
     most_retries: u32,
@@ -84,7 +84,7 @@ impl Clients {
         known.end_of_description();
         let clients = share.clients(description.clients) as usize;
         Clients {
-            following: Following {
+            following: Resolution {
                 share,
                 lookups,
                 count: description.cache.count,

@@ -33,7 +33,7 @@ const MOST_CANDIDATES: usize = 16_384;
 
 /// The procedures under way, what they ask and what they know.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct Resolution {
     pub(crate) share: Share,
     pub(crate) lookups: Lookups,
     pub(crate) count: Count,
@@ -50,7 +50,7 @@ pub(crate) struct Following {
     pub(crate) counts: CachingClients,
 }
 
-impl Following {
+impl Resolution {
     /// Starts the first stage of a procedure.
     pub(crate) fn start(&mut self, number: u32, question: QuestionId, at_ns: u64) {
         let procedure = self.procedures.get_mut(number);

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dnsdyno_campaign::find::{Finder, Finding, Made, Settings, finder};
+use dnsdyno_campaign::find::{Finder, Finding, Settings, TrialsSoFar, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_record::Digest;
 use dnsdyno_report::finding::finding_json;
@@ -28,7 +28,7 @@ pub trait Tell {
     fn begins(&mut self, request: &Request);
 
     /// A run has ended, now or in an earlier part of the search, and was judged.
-    fn judged(&mut self, made: Made<'_>);
+    fn judged(&mut self, made: TrialsSoFar<'_>);
 
     /// The search was resumed: so many runs had ended, so many had been cut off.
     fn resumed(&mut self, ended: u32, cut: u32);
@@ -82,7 +82,7 @@ impl Search<'_> {
     pub fn carry_out(self) -> Result<CarriedOut<Finding>, FindFailed> {
         let mut journal = Journal::open(self.folder, self.options)?;
         let tell = RefCell::new(self.tell);
-        let mut campaign = Told { finder: finder(self.settings), tell: &tell };
+        let mut campaign = ReportedFinder { finder: finder(self.settings), tell: &tell };
         let Search { runner, control, observer, .. } = self;
         let mut making = Making { runner, control, observer, tell: &tell, made: 0 };
         let carried_out = carry_out(&mut campaign, &mut journal, &mut making)?;
@@ -96,12 +96,12 @@ impl Search<'_> {
 }
 
 /// A finder whose trials are told.
-struct Told<'a, 'b> {
+struct ReportedFinder<'a, 'b> {
     finder: Box<dyn Finder>,
     tell: &'a RefCell<&'b mut dyn Tell>,
 }
 
-impl Campaign for Told<'_, '_> {
+impl Campaign for ReportedFinder<'_, '_> {
     type Result = Finding;
 
     fn next(&self) -> Step<Finding> {

@@ -73,7 +73,7 @@ pub struct Run {
     pub curves: Vec<Curve>,
     pub load_response: Option<LoadResponse>,
     pub clients: Option<Vec<PerClient>>,
-    pub made: Made,
+    pub made: RunConditions,
     pub summary: Value,
     pub series: Series,
 }
@@ -232,7 +232,7 @@ pub enum Bounded {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Made {
+pub struct RunConditions {
     pub command: String,
     pub plan: String,
     pub host: Vec<Fact>,

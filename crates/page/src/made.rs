@@ -8,10 +8,10 @@ use dnsdyno_record::{Digest, HOST_FILE, PLAN_FILE};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::data::{Fact, Made};
+use crate::data::{Fact, RunConditions};
 
 /// How the run at `path` was made. A file that is missing, or cannot be read, has nothing to show.
-pub(crate) fn of(path: &Path, digest: &Digest) -> Made {
+pub(crate) fn of(path: &Path, digest: &Digest) -> RunConditions {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let header = &digest.header;
     let mut facts: Vec<_> = dnsdyno_report::head(digest)
@@ -21,7 +21,7 @@ pub(crate) fn of(path: &Path, digest: &Digest) -> Made {
         .collect();
     facts.extend(header.queries_hash.as_ref().map(|hash| Fact::new("hash of the queries", hash)));
     facts.push(Fact::new("run", &header.run_id));
-    Made {
+    RunConditions {
         command: command(&header.command_line),
         plan: text_of(&folder.join(PLAN_FILE)),
         host: host(&text_of(&folder.join(HOST_FILE))),

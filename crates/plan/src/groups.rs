@@ -187,9 +187,12 @@ groups! {
         idle_timeout = "idle-timeout",
         fast_open = "fast-open",
     }
-    /// What goes before or after a query over another transport.
-    Passing {
+    /// The address that is announced to the server.
+    Proxy {
         proxy_protocol = "proxy-protocol",
+    }
+    /// The retry of truncated responses over TCP.
+    Fallback {
         tcp_edns = "tcp-edns",
     }
     /// Encryption.
@@ -266,8 +269,8 @@ fn given<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str
     options.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
 }
 
-/// Whether an option is given: set, or, where it is on or off, not as it is by default. A flag `--no-…` is on by
-/// default.
+/// Whether an option is given: set, or, where it is on or off, not as it is by default. What a flag `--no-…` switches
+/// is on by default.
 fn is_given<T: Any>(value: &Option<T>, option: &str) -> bool {
     value.as_ref().is_some_and(|value| {
         let switch = (value as &dyn Any).downcast_ref::<bool>();

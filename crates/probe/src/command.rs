@@ -178,6 +178,8 @@ pub(crate) struct Placed {
 mod tests {
     use std::process::{Child, Stdio};
 
+    use dnsdyno_sys::process::Stat;
+
     use super::*;
     use dnsdyno_servers::Language;
 
@@ -229,6 +231,12 @@ mod tests {
             let cwd = format!("/proc/{}/cwd", moved.0.id());
             let there = fs::canonicalize(from.join(to)).unwrap();
             while fs::read_link(&cwd).ok() != Some(there.clone()) {
+                std::thread::yield_now();
+            }
+            // `env` is there before it becomes the program, which has its environment a moment later.
+            let environment = format!("/proc/{}/environ", moved.0.id());
+            let is_sleep = || Stat::of(moved.0.id()).is_some_and(|stat| stat.name == "sleep");
+            while !is_sleep() || fs::read(&environment).is_ok_and(|text| text.is_empty()) {
                 std::thread::yield_now();
             }
             moved

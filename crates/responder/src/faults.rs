@@ -308,6 +308,12 @@ impl Faults {
         }
     }
 
+    /// Whether there is no fault. The seed of faults and the queue of a limit are none.
+    pub(crate) fn are_none(&self) -> bool {
+        let (seed, limit_queue) = (self.seed, self.limit_queue);
+        *self == Faults { seed, limit_queue, ..Faults::default() }
+    }
+
     /// How much work may wait for the limit before a query gets no response.
     pub(crate) fn queue(&self) -> Duration {
         self.limit_queue.unwrap_or(USUAL_QUEUE)

@@ -153,7 +153,7 @@ impl XdpResponder {
     /// kernel wakes no other, with GRO or without.
     pub fn start(config: XdpConfig) -> Result<Running, XdpStartError> {
         let XdpConfig { interface, attach, responder } = config;
-        if responder.faults != (Faults { seed: responder.faults.seed, ..Faults::default() }) {
+        if !responder.faults.are_none() {
             return Err(XdpStartError::Faults);
         }
         let mut table = Table::of(&responder.rule).ok_or(XdpStartError::FixedSize)?;

@@ -9,7 +9,7 @@ use crate::foreign::safe;
 
 /// What is known of each series.
 #[derive(Debug)]
-pub(crate) struct Moving {
+pub(crate) struct SeriesTracks {
     labels: Vec<String>,
     missing: Vec<String>,
     tracks: BTreeMap<Key, Track>,
@@ -36,7 +36,7 @@ struct Track {
 
 /// A series that moved in the last minute.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Mover {
+pub(crate) struct MovedSeries {
     pub(crate) label: String,
     pub(crate) name: String,
     pub(crate) now: String,
@@ -45,13 +45,13 @@ pub(crate) struct Mover {
     pub(crate) is_loss: bool,
 }
 
-impl Moving {
+impl SeriesTracks {
     /// Nothing is known yet of these sources.
-    pub(crate) fn new(header: &Header, end_ns: Option<u64>) -> Moving {
+    pub(crate) fn new(header: &Header, end_ns: Option<u64>) -> SeriesTracks {
         let missing = header.watched.iter().flat_map(|watched| {
             watched.missing.iter().map(|why| format!("{}: {}", safe(&watched.label), safe(why)))
         });
-        Moving {
+        SeriesTracks {
             labels: header.watched.iter().map(|watched| safe(&watched.label)).collect(),
             missing: missing.collect(),
             tracks: BTreeMap::new(),
@@ -111,7 +111,7 @@ impl Moving {
 
     /// The series that moved in the last minute: losses of the last seconds first, a server's own names last, and
     /// within each those that moved most.
-    pub(crate) fn movers(&self) -> Vec<Mover> {
+    pub(crate) fn movers(&self) -> Vec<MovedSeries> {
         let mut all: Vec<_> = self
             .tracks
             .iter()
@@ -123,20 +123,20 @@ impl Moving {
     }
 
     /// The first of the losses of the last seconds.
-    pub(crate) fn losses(&self) -> Vec<Mover> {
+    pub(crate) fn losses(&self) -> Vec<MovedSeries> {
         let is_new = |(key, track): &(&Key, &Track)| rank(key, track) == 0;
         let mut all: Vec<_> = self.tracks.iter().filter(is_new).collect();
         all.sort_by_key(|(_, track)| std::cmp::Reverse(track.recent()));
         all.into_iter().take(MOST_LOSSES).map(|(key, track)| self.mover(key, track)).collect()
     }
 
-    fn mover(&self, (source, is_gauge, name): &Key, track: &Track) -> Mover {
+    fn mover(&self, (source, is_gauge, name): &Key, track: &Track) -> MovedSeries {
         let now = match track.values.back().copied().flatten() {
             None => "-".to_owned(),
             Some(value) if *is_gauge => value_text(name, value),
             Some(rise) => rise_text(name, rise, track.covered_ns),
         };
-        Mover {
+        MovedSeries {
             label: self.labels.get(*source).cloned().unwrap_or_default(),
             name: safe(name),
             now,
@@ -149,11 +149,12 @@ impl Moving {
     /// A line for each of the series that tell most and moved in the last interval: when, source, series, now, in all.
     pub(crate) fn lines(&self) -> Vec<String> {
         let at = dnsdyno_report::units::length(self.to_ns);
-        let moved_now = |mover: &Mover| mover.values.last().copied().flatten().is_some_and(|value| value > 0);
+        let moved_now =
+            |mover: &MovedSeries| mover.values.last().copied().flatten().is_some_and(|value| value > 0);
         let movers = self.movers().into_iter().filter(moved_now).take(MOST_LINES);
         movers
             .map(|mover| {
-                let Mover { label, name, now, total, .. } = mover;
+                let MovedSeries { label, name, now, total, .. } = mover;
                 format!("{at:>8}  {label}  {name:<NAME_WIDTH$} {now:>12}  {total:>12}")
             })
             .collect()
@@ -226,9 +227,9 @@ mod tests {
 
     use super::*;
 
-    fn moving(intervals: &[&[(&str, u64)]]) -> Moving {
+    fn moving(intervals: &[&[(&str, u64)]]) -> SeriesTracks {
         let header = Header { watched: vec![crate::sample::watched("named (4711)")], ..Header::default() };
-        let mut moving = Moving::new(&header, None);
+        let mut moving = SeriesTracks::new(&header, None);
         for (index, counters) in (0..).zip(intervals) {
             let counters = counters.iter().map(|(name, rise)| ((*name).to_owned(), *rise)).collect();
             let watched = vec![Some(Samples { counters, ..Samples::default() })];
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    fn names(moving: &Moving) -> Vec<String> {
+    fn names(moving: &SeriesTracks) -> Vec<String> {
         moving.movers().into_iter().map(|mover| mover.name).collect()
     }
 
@@ -261,7 +262,7 @@ mod tests {
         let second = [("steady", 101), ("jumps", 900), ("raw.jumps", 900), ("udp.drops", 3), ("none", 0)];
         let moving = moving(&[&first, &second]);
         assert_eq!(names(&moving), ["udp.drops", "jumps", "steady", "raw.jumps"]);
-        let Mover { now, total, values, .. } = &moving.movers()[1];
+        let MovedSeries { now, total, values, .. } = &moving.movers()[1];
         assert_eq!((now.as_str(), total.as_str()), ("900/s", "901"));
         assert_eq!(values, &[Some(1), Some(900)]);
         assert_eq!(moving.movers()[0].values, [Some(0), Some(3)], "it was not there before");
@@ -276,7 +277,7 @@ mod tests {
         let of = |name: &str| moving.movers().into_iter().find(|mover| mover.name == name);
         assert_eq!(of("queries").map(|mover| mover.now).as_deref(), Some("-"));
         assert_eq!(of("open").map(|mover| mover.total).as_deref(), Some("7"));
-        let mut still = Moving::new(&Header::default(), None);
+        let mut still = SeriesTracks::new(&Header::default(), None);
         (0..3).for_each(|index| still.sampled(&interval(index, vec![Some(gauges(7))])));
         assert_eq!(names(&still), Vec::<String>::new());
     }

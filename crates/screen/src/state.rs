@@ -12,7 +12,7 @@ use dnsdyno_runner::Live;
 
 use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
-use crate::moving::{Mover, Moving};
+use crate::moving::{MovedSeries, SeriesTracks};
 use crate::recent::{Recent, Sum};
 use crate::span::Span;
 
@@ -28,7 +28,7 @@ pub(crate) struct State {
     latest: History,
     whole: History,
     /// What is watched; `None` where nothing is.
-    moving: Option<Moving>,
+    moving: Option<SeriesTracks>,
     note: Option<String>,
     judged: Option<Vec<Warning>>,
     /// Changes whenever the picture may.
@@ -98,7 +98,7 @@ pub(crate) struct View {
     pub(crate) settled: Settled,
     pub(crate) stretch: Stretch,
     /// The watched losses of the last seconds; `None` where nothing is watched.
-    pub(crate) losses: Option<Vec<Mover>>,
+    pub(crate) losses: Option<Vec<MovedSeries>>,
     pub(crate) note: Option<String>,
     /// The doubts of the generator about itself so far; `None` before the first interval has settled.
     pub(crate) judged: Option<Vec<Warning>>,
@@ -118,7 +118,7 @@ impl State {
             settled: Recent::new(RECENT_NS, interval_ns),
             latest: History::latest(column_ns),
             whole: History::whole(column_ns),
-            moving: (!header.watched.is_empty()).then(|| Moving::new(header, end_ns)),
+            moving: (!header.watched.is_empty()).then(|| SeriesTracks::new(header, end_ns)),
             note: None,
             judged: None,
             version: 0,
@@ -188,7 +188,7 @@ impl State {
             total: self.total.clone(),
             settled: self.settled.sum(),
             stretch,
-            losses: self.moving.as_ref().map(Moving::losses),
+            losses: self.moving.as_ref().map(SeriesTracks::losses),
             note: self.note.clone(),
             judged: self.judged.clone(),
         }

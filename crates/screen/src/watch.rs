@@ -18,7 +18,7 @@ use dnsdyno_runner::{Control, Note, Observer, StopCause};
 use serde_json::{Value, json};
 
 use crate::foreign::safe;
-use crate::moving::Moving;
+use crate::moving::SeriesTracks;
 use crate::screen::environment_allows_a_screen;
 use crate::show::Show;
 use crate::terminal::Terminal;
@@ -58,8 +58,8 @@ pub struct WatchScreen {
 #[derive(Debug)]
 enum Shown {
     Nowhere,
-    Lines(Moving),
-    Screen { show: Arc<Show<Moving>>, kept: Vec<String> },
+    Lines(SeriesTracks),
+    Screen { show: Arc<Show<SeriesTracks>>, kept: Vec<String> },
 }
 
 impl WatchScreen {
@@ -136,7 +136,7 @@ impl Observer for WatchScreen {
         let leaving = terminal.clone();
         let leave: Leave = Arc::new(move || leaving.iter().for_each(|terminal| terminal.close()));
         (self.program.handle_signals)(Arc::clone(&self.control), leave)?;
-        let moving = Moving::new(header, end_ns);
+        let moving = SeriesTracks::new(header, end_ns);
         for missing in moving.missing() {
             self.print(format!("dnsdyno: {missing}"));
         }

@@ -11,7 +11,7 @@ use super::run::ComparedRun;
 
 /// Something that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unlike {
+pub struct Mismatch {
     /// What: `load`, or an option of the plan such as `edns-size`.
     pub what: String,
     /// Each value with the labels of its runs.
@@ -19,9 +19,9 @@ pub struct Unlike {
 }
 
 /// What is not the same in all of the runs, in the order of its weight.
-pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Unlike> {
+pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Mismatch> {
     let in_header = ASPECTS.iter().filter_map(|(what, value)| grouped(what, runs, |i| value(runs[i])));
-    let mut found: Vec<Unlike> = in_header.collect();
+    let mut found: Vec<Mismatch> = in_header.collect();
     let plans: Vec<_> = runs.iter().filter_map(|run| run.plan.as_ref()).map(options).collect();
     // Without all plans, the headers alone decide; a note says so.
     if plans.len() == runs.len() {
@@ -107,7 +107,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The values with their runs; `None` where all are equal.
-fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String) -> Option<Unlike> {
+fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String) -> Option<Mismatch> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
     for (i, run) in runs.iter().enumerate() {
         let value = value_of(i);
@@ -116,7 +116,7 @@ fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String
             None => values.push((value, vec![run.label.clone()])),
         }
     }
-    (values.len() > 1).then(|| Unlike { what: what.to_owned(), values })
+    (values.len() > 1).then(|| Mismatch { what: what.to_owned(), values })
 }
 
 /// Options that say which server, from where, how the run is called, or what is expected of it; those that choose at

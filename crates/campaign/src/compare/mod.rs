@@ -22,7 +22,7 @@ mod settings;
 mod side;
 mod verdict;
 
-pub use alike::Unlike;
+pub use alike::Mismatch;
 pub use bounds::{BoundOutcome, BoundState, NotJudged};
 pub use error::CompareError;
 pub(crate) use figures::median_of;
@@ -50,7 +50,7 @@ pub struct Comparison {
     /// The metric that is judged first, by steps of the load; empty where there are none.
     pub steps: Vec<Compared>,
     /// What was not asked or measured alike.
-    pub unlike: Vec<Unlike>,
+    pub unlike: Vec<Mismatch>,
     /// What a reader must know of the runs.
     pub notes: Vec<Note>,
     /// The outcomes of the bounds.

@@ -10,7 +10,7 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 
 /// What a synthetic run does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
+pub(crate) struct SyntheticRun {
     /// Latencies are those of the sample times this.
     pub(crate) slower: f64,
     /// Queries without a response, of each second.
@@ -24,16 +24,22 @@ pub(crate) struct Made {
     pub(crate) ends_before_ns: u64,
 }
 
-pub(crate) const MADE: Made =
-    Made { slower: 1.0, lost: 0, rate: 1_000, started_s: 0, headline: Headline::Response, ends_before_ns: 0 };
+pub(crate) const MADE: SyntheticRun = SyntheticRun {
+    slower: 1.0,
+    lost: 0,
+    rate: 1_000,
+    started_s: 0,
+    headline: Headline::Response,
+    ends_before_ns: 0,
+};
 
 /// A run of two seconds. Two runs of one label and start are the same run.
-pub(crate) fn run(label: &str, made: Made) -> ComparedRun {
+pub(crate) fn run(label: &str, made: SyntheticRun) -> ComparedRun {
     run_of(label, made, header(label, made))
 }
 
 /// The same with a header of its own.
-pub(crate) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
+pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> ComparedRun {
     let mut digest = Digest::new(header);
     (0..2).for_each(|index| digest.interval(&second(index, made)));
     let sum = Sum {
@@ -61,7 +67,7 @@ pub(crate) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
     ComparedRun { label: path.clone(), path: path.into(), digest, plan: Some(Draft::default()) }
 }
 
-pub(crate) fn header(label: &str, made: Made) -> Header {
+pub(crate) fn header(label: &str, made: SyntheticRun) -> Header {
     Header {
         run_id: label.into(),
         started_unix_ns: made.started_s * SECOND,
@@ -84,7 +90,7 @@ pub(crate) fn steps() -> Vec<Phase> {
     (0..2).map(step).collect()
 }
 
-pub(crate) fn second(index: u64, made: Made) -> Interval {
+pub(crate) fn second(index: u64, made: SyntheticRun) -> Interval {
     let mut tally = Tally::new(1);
     let answered = made.rate - made.lost;
     tally.scheduled = made.rate;

@@ -8,7 +8,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, Normal};
 
 use super::figures::{Figure, Row};
-use super::sample::{MADE, Made, header, run, run_of, steps};
+use super::sample::{MADE, SyntheticRun, header, run, run_of, steps};
 use super::*;
 use crate::statistics::permutation::smallest;
 
@@ -18,7 +18,7 @@ fn side(name: &str, slower: &[f64]) -> Vec<ComparedRun> {
     (0..)
         .zip(slower)
         .map(|(i, slower)| {
-            let made = Made { slower: *slower, started_s: i * 2 + offset, ..MADE };
+            let made = SyntheticRun { slower: *slower, started_s: i * 2 + offset, ..MADE };
             run(&format!("{name}{i}"), made)
         })
         .collect()
@@ -144,7 +144,7 @@ fn the_first_run_by_its_start_can_be_left_out() {
 
 #[test]
 fn runs_of_one_side_after_those_of_the_other_are_noted() {
-    let late = |i: u64| run(&format!("c{i}"), Made { started_s: 100 + i, ..MADE });
+    let late = |i: u64| run(&format!("c{i}"), SyntheticRun { started_s: 100 + i, ..MADE });
     let found = compare(side("a", &NOISE[..2]), vec![late(0), late(1)], &quick()).unwrap();
     assert!(found.notes.contains(&Note::NotInterleaved { first: Side::Baseline }), "{:?}", found.notes);
     let in_turn = compare(side("a", &NOISE[..2]), side("b", &NOISE[..2]), &quick()).unwrap();
@@ -193,7 +193,7 @@ fn lateness_is_no_doubt_about_a_comparison_and_the_ends_of_its_percentiles_count
 
 #[test]
 fn a_server_that_answers_nothing_is_beyond_the_timeout_and_worse() {
-    let dead = |i: u64| run(&format!("b{i}"), Made { lost: MADE.rate, started_s: i * 2 + 1, ..MADE });
+    let dead = |i: u64| run(&format!("b{i}"), SyntheticRun { lost: MADE.rate, started_s: i * 2 + 1, ..MADE });
     let found = compare(side("a", &NOISE[..5]), (0..5).map(dead).collect(), &quick()).unwrap();
     assert_eq!(found.outcome, Outcome::Worse);
     let p99 = metric(&found, "p99");
@@ -207,7 +207,7 @@ fn a_server_that_answers_nothing_is_beyond_the_timeout_and_worse() {
 #[test]
 fn the_load_decides_what_is_judged_first() {
     let closed = |name: &str, rate: u64, i: u64| {
-        let made = Made { headline: Headline::Service, rate: rate + i, started_s: i, ..MADE };
+        let made = SyntheticRun { headline: Headline::Service, rate: rate + i, started_s: i, ..MADE };
         run(&format!("{name}{i}"), made)
     };
     let runs = |name: &str, rate: u64| (0..5).map(|i| closed(name, rate, i)).collect::<Vec<_>>();
@@ -223,7 +223,7 @@ fn the_load_decides_what_is_judged_first() {
 #[test]
 fn a_stair_is_compared_step_by_step() {
     let stair = |name: &str, i: u64, slower: f64| {
-        let made = Made { slower, started_s: i, ..MADE };
+        let made = SyntheticRun { slower, started_s: i, ..MADE };
         let mut header = header(&format!("{name}{i}"), made);
         header.phases = steps();
         run_of(&format!("{name}{i}"), made, header)

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 
 use super::*;
-use crate::compare::sample::{MADE, Made, SECOND, run};
+use crate::compare::sample::{MADE, SECOND, SyntheticRun, run};
 use crate::compare::{ComparedRun, Outcome as Compared, Settings};
 
 /// Subjects, all compared with the first, under loads, five times each after one dropped run.
@@ -263,7 +263,7 @@ fn a_run_that_is_not_steady_or_was_stolen_from_is_in_doubt() {
     let steady = Strictness { steady_permille: Some(50), any_answer: false, keeps_doubtful: false };
     let mut digest = Digest::new(good().header);
     for (index, lost) in [(0, 0), (1, 0), (2, 100), (3, 0)] {
-        digest.interval(&crate::compare::sample::second(index, Made { lost, ..MADE }));
+        digest.interval(&crate::compare::sample::second(index, SyntheticRun { lost, ..MADE }));
     }
     digest.sum(good().sum.as_ref().unwrap());
     let found = doubts_of(&digest, steady);
@@ -311,9 +311,9 @@ fn a_resumed_experiment_goes_on_as_if_it_had_not_been_stopped() {
 }
 
 /// The record of a run: the one of this number, or a good one.
-fn read(number: u32, made: &BTreeMap<u32, Made>) -> Result<ComparedRun, ReadError> {
+fn read(number: u32, made: &BTreeMap<u32, SyntheticRun>) -> Result<ComparedRun, ReadError> {
     let made = made.get(&number).copied().unwrap_or(MADE);
-    Ok(run(&format!("{number:03}"), Made { started_s: number.into(), ..made }))
+    Ok(run(&format!("{number:03}"), SyntheticRun { started_s: number.into(), ..made }))
 }
 
 /// An experiment of equal servers whose runs differ by 5 % noise and by a slow change of the host.
@@ -325,8 +325,8 @@ fn of_equals(seed: u64, loads: usize, faster: f64) -> ExperimentResult {
     let experiment = carry_out(Design { seed, ..times(1, 6, design(2, loads)) }, |cell, number| {
         let subject = if cell.subject == 1 { faster } else { 1.0 };
         let slower = (noise.sample(&mut random) + drift * number as f64).exp() * subject;
-        made.insert(number as u32 + 1, Made { slower, ..MADE });
-        Ok(run("run", Made { slower, ..MADE }).digest)
+        made.insert(number as u32 + 1, SyntheticRun { slower, ..MADE });
+        Ok(run("run", SyntheticRun { slower, ..MADE }).digest)
     });
     results(&experiment, |number| read(number, &made)).unwrap()
 }
@@ -454,7 +454,7 @@ fn the_length_of_an_experiment_is_that_of_its_runs_rests_and_starts() {
 #[test]
 fn the_rate_asked_is_that_of_the_schedule_where_it_ends_within_a_second() {
     // Two intervals with 1,000 queries each; the last one is half over when the schedule ends.
-    let cut = || run("cut", Made { ends_before_ns: SECOND / 2, ..MADE });
+    let cut = || run("cut", SyntheticRun { ends_before_ns: SECOND / 2, ..MADE });
     let experiment = carry_out(design(1, 1), |_, _| Ok(cut().digest));
     let found = results(&experiment, |_| Ok(cut())).unwrap();
     let asked = found.cells[0].asked_qps.unwrap();

@@ -33,7 +33,7 @@ pub(super) struct Belief {
 
 /// What was seen of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum TrialOutcome {
     Passed,
     Failed,
     /// Either: what the generator has added hides which, so the load is near the limit of the trial.
@@ -64,7 +64,7 @@ impl Belief {
     }
 
     /// Takes the result of a trial.
-    pub(super) fn learn(&mut self, load: f64, seen: Seen) {
+    pub(super) fn learn(&mut self, load: f64, seen: TrialOutcome) {
         let at = ((load.ln() - self.from) / self.step).round().clamp(0.0, (self.places - 1) as f64) as usize;
         let rows = self.cells.chunks_mut(self.places);
         let kinds = LAPSES.iter().flat_map(|(lapse, _)| self.curves.iter().map(move |curve| (lapse, curve)));
@@ -72,17 +72,17 @@ impl Belief {
         for (row, (lapse, curve)) in rows.zip(kinds) {
             let chances = curve.iter().skip(self.places - at);
             let height = match seen {
-                Seen::Passed | Seen::Failed => 1.0 - lapse - STRAY,
+                TrialOutcome::Passed | TrialOutcome::Failed => 1.0 - lapse - STRAY,
                 // The generator is the reason, and no lapse.
-                Seen::Either => 1.0 - 2.0 * STRAY,
+                TrialOutcome::Either => 1.0 - 2.0 * STRAY,
             };
             for ((cell, chance), place) in row.iter_mut().zip(chances).zip(&mut self.of_places) {
                 let passes = STRAY + height * chance;
                 *cell *= match seen {
-                    Seen::Passed => passes,
-                    Seen::Failed => 1.0 - passes,
+                    TrialOutcome::Passed => passes,
+                    TrialOutcome::Failed => 1.0 - passes,
                     // Half of a trial that has passed, and half of one that has failed.
-                    Seen::Either => (passes * (1.0 - passes)).sqrt(),
+                    TrialOutcome::Either => (passes * (1.0 - passes)).sqrt(),
                 };
                 *place += *cell;
             }
@@ -208,7 +208,7 @@ mod tests {
         let mut belief = Belief::between(1_000.0, 4_000.0, 0.0025);
         for _ in 0..16 {
             let load = belief.quantile(0.5);
-            belief.learn(load, if load <= 1_700.0 { Seen::Passed } else { Seen::Failed });
+            belief.learn(load, if load <= 1_700.0 { TrialOutcome::Passed } else { TrialOutcome::Failed });
         }
         assert!((belief.quantile(0.5) / 1_700.0 - 1.0).abs() < 0.01, "{}", belief.quantile(0.5));
         assert!(belief.noise() < 0.04 && belief.lapse() < 0.05, "{} {}", belief.noise(), belief.lapse());
@@ -217,11 +217,13 @@ mod tests {
     #[test]
     fn a_single_failure_far_below_the_limit_is_a_lapse() {
         let mut belief = Belief::between(500.0, 4_000.0, 0.0025);
-        belief.learn(1_000.0, Seen::Failed);
+        belief.learn(1_000.0, TrialOutcome::Failed);
         for load in [1_200.0, 1_500.0, 1_700.0, 1_800.0, 1_900.0, 1_950.0] {
-            belief.learn(load, Seen::Passed);
+            belief.learn(load, TrialOutcome::Passed);
         }
-        [2_100.0, 2_200.0, 2_050.0, 2_300.0].iter().for_each(|load| belief.learn(*load, Seen::Failed));
+        [2_100.0, 2_200.0, 2_050.0, 2_300.0]
+            .iter()
+            .for_each(|load| belief.learn(*load, TrialOutcome::Failed));
         assert!((1_900.0..2_100.0).contains(&belief.quantile(0.5)), "{}", belief.quantile(0.5));
     }
 
@@ -230,7 +232,7 @@ mod tests {
         let mut belief = Belief::between(1_000.0, 4_000.0, 0.0025);
         let width = |belief: &Belief| (belief.quantile(0.975) / belief.quantile(0.025)).ln();
         let before = width(&belief);
-        (0..3).for_each(|_| belief.learn(2_000.0, Seen::Either));
+        (0..3).for_each(|_| belief.learn(2_000.0, TrialOutcome::Either));
         assert!((belief.quantile(0.5) / 2_000.0 - 1.0).abs() < 0.005, "{}", belief.quantile(0.5));
         assert!(width(&belief) < before / 2.0, "{} of {before}", width(&belief));
     }

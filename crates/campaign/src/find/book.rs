@@ -8,7 +8,7 @@
 
 use dnsdyno_record::Digest;
 
-use super::finder::{Finder, Made};
+use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::options::Method;
@@ -187,8 +187,8 @@ impl Campaign for BookSearch {
 }
 
 impl Finder for BookSearch {
-    fn made(&self) -> Made<'_> {
+    fn made(&self) -> TrialsSoFar<'_> {
         let bracket = self.low.zip(self.high);
-        Made { trials: &self.trials, bracket }
+        TrialsSoFar { trials: &self.trials, bracket }
     }
 }

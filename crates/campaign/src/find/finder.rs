@@ -7,12 +7,12 @@ use crate::step::Campaign;
 /// A campaign that finds a limit, by any method.
 pub trait Finder: Campaign<Result = Finding> {
     /// What it has so far.
-    fn made(&self) -> Made<'_>;
+    fn made(&self) -> TrialsSoFar<'_>;
 }
 
 /// What a search has so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Made<'a> {
+pub struct TrialsSoFar<'a> {
     /// Its trials.
     pub trials: &'a [Trial],
     /// Between which loads the limit is, with a probability of 95 %; `None` where it cannot be said yet.

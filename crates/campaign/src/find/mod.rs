@@ -38,7 +38,7 @@ mod window;
 pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
-pub use finder::{Finder, Made};
+pub use finder::{Finder, TrialsSoFar};
 pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;

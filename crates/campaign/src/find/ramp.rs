@@ -19,7 +19,7 @@ use dnsdyno_record::expect::{Measured, measure_row};
 use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
 
-use super::finder::{Finder, Made};
+use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
@@ -184,8 +184,8 @@ impl Campaign for Ramp {
 type Rule<'a> = &'a dyn Fn(&Row) -> bool;
 
 impl Finder for Ramp {
-    fn made(&self) -> Made<'_> {
-        Made { trials: &self.trials, bracket: None }
+    fn made(&self) -> TrialsSoFar<'_> {
+        TrialsSoFar { trials: &self.trials, bracket: None }
     }
 }
 

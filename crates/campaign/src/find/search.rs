@@ -19,7 +19,7 @@ mod state;
 
 use dnsdyno_record::Digest;
 
-use super::finder::{Finder, Made};
+use super::finder::{Finder, TrialsSoFar};
 use super::finding::{Finding, Outcome};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, is_made, is_same_load};
@@ -150,9 +150,9 @@ impl Campaign for Search {
 }
 
 impl Finder for Search {
-    fn made(&self) -> Made<'_> {
+    fn made(&self) -> TrialsSoFar<'_> {
         let bracket = self.belief.as_ref().map(|near| self.interval(near));
-        Made { trials: &self.trials, bracket }
+        TrialsSoFar { trials: &self.trials, bracket }
     }
 }
 

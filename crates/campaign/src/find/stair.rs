@@ -4,7 +4,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_record::Digest;
 
-use super::finder::{Finder, Made};
+use super::finder::{Finder, TrialsSoFar};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
@@ -103,7 +103,7 @@ impl Campaign for Stair {
 }
 
 impl Finder for Stair {
-    fn made(&self) -> Made<'_> {
-        Made { trials: &self.trials, bracket: None }
+    fn made(&self) -> TrialsSoFar<'_> {
+        TrialsSoFar { trials: &self.trials, bracket: None }
     }
 }

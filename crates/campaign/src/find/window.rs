@@ -12,7 +12,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_record::Digest;
 
-use super::finder::{Finder, Made};
+use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::of_trials;
 use super::settings::{RUNGS, Settings};
@@ -136,8 +136,8 @@ impl Campaign for Window {
 }
 
 impl Finder for Window {
-    fn made(&self) -> Made<'_> {
-        Made { trials: &self.trials, bracket: None }
+    fn made(&self) -> TrialsSoFar<'_> {
+        TrialsSoFar { trials: &self.trials, bracket: None }
     }
 }
 

@@ -31,7 +31,7 @@ use dnsdyno_record::Digest;
 pub use attempt::{Attempt, CommandFigures, Failure, Figures, Gap, Outcome, RunOf, StepJudged, load_words};
 pub use function::{Function, FunctionError, LookFor, Task};
 pub use result::{Qualified, Verdict};
-pub use settings::{SettingsError, Wanted, refuse_unusable};
+pub use settings::{QualifyOptions, SettingsError, refuse_unusable};
 pub use test::{Criteria, Scale, Settings, Test, length_words};
 
 use crate::commands::CommandResult;

@@ -13,7 +13,7 @@ use super::test::{Criteria, Scale, Settings, Test};
 
 /// The options as the user gives them; `None` = not given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Wanted {
+pub struct QualifyOptions {
     /// The range of the stair, `2k..25k`.
     pub stair: Option<String>,
     /// The height of a step.
@@ -77,7 +77,7 @@ pub enum SettingsError {
     },
 }
 
-impl Wanted {
+impl QualifyOptions {
     /// Reads and checks the options.
     ///
     /// # Errors
@@ -266,13 +266,13 @@ const MOST_SHOWN: usize = 60;
 mod tests {
     use super::*;
 
-    fn said(wanted: Wanted) -> String {
+    fn said(wanted: QualifyOptions) -> String {
         wanted.read().unwrap_err().to_string()
     }
 
     #[test]
     fn the_defaults_are_those_of_the_carrier() {
-        let settings = Wanted::default().read().unwrap();
+        let settings = QualifyOptions::default().read().unwrap();
         assert_eq!((settings.steps.len(), settings.steps[0], settings.steps[23]), (24, 2_000.0, 25_000.0));
         assert_eq!(settings.hold_ns, 60 * SECOND_NS);
         assert_eq!((settings.burst_ns, settings.long_ns), (600 * SECOND_NS, 172_800 * SECOND_NS));
@@ -286,35 +286,56 @@ mod tests {
 
     #[test]
     fn a_rehearsal_scales_the_three_lengths_and_says_so() {
-        let settings = Wanted { scale: Some("1/48".into()), ..Wanted::default() }.read().unwrap();
+        let settings =
+            QualifyOptions { scale: Some("1/48".into()), ..QualifyOptions::default() }.read().unwrap();
         assert_eq!((settings.hold_ns, settings.burst_ns), (1_200_000_000, 12 * SECOND_NS));
         assert_eq!(settings.long_ns, 3_600 * SECOND_NS);
         assert!(settings.rehearsal().unwrap().starts_with("rehearsal at scale 1/48: a burst of 12 s"));
-        assert_eq!(Wanted { scale: Some("1".into()), ..Wanted::default() }.read().unwrap().scale, None);
+        assert_eq!(
+            QualifyOptions { scale: Some("1".into()), ..QualifyOptions::default() }.read().unwrap().scale,
+            None
+        );
     }
 
     #[test]
     fn the_last_step_is_the_end_of_the_range() {
-        let wanted = Wanted { stair: Some("1k..2500".into()), ..Wanted::default() };
+        let wanted = QualifyOptions { stair: Some("1k..2500".into()), ..QualifyOptions::default() };
         assert_eq!(wanted.read().unwrap().steps, [1_000.0, 2_000.0, 2_500.0]);
-        let one = Wanted { stair: Some("5k..5k".into()), ..Wanted::default() };
+        let one = QualifyOptions { stair: Some("5k..5k".into()), ..QualifyOptions::default() };
         assert_eq!(one.read().unwrap().steps, [5_000.0]);
     }
 
     #[test]
     fn what_has_no_meaning_is_refused_with_what_to_write() {
         let some = |text: &str| Some(text.to_owned());
-        assert!(said(Wanted { stair: some("25k..2k"), ..Wanted::default() }).contains("must go up"));
-        assert!(said(Wanted { step: some("1"), ..Wanted::default() }).contains("23001 steps"));
-        assert!(said(Wanted { hold: some("1234ms"), ..Wanted::default() }).contains("multiple of 100ms"));
+        assert!(
+            said(QualifyOptions { stair: some("25k..2k"), ..QualifyOptions::default() })
+                .contains("must go up")
+        );
+        assert!(
+            said(QualifyOptions { step: some("1"), ..QualifyOptions::default() }).contains("23001 steps")
+        );
+        assert!(
+            said(QualifyOptions { hold: some("1234ms"), ..QualifyOptions::default() })
+                .contains("multiple of 100ms")
+        );
         for text in ["48", "0", "1/0", "2/1", "x", "-1/48", "nan"] {
-            assert!(said(Wanted { scale: some(text), ..Wanted::default() }).contains("like 1/48"), "{text}");
+            assert!(
+                said(QualifyOptions { scale: some(text), ..QualifyOptions::default() }).contains("like 1/48"),
+                "{text}"
+            );
         }
-        assert!(said(Wanted { skip: vec!["brust".into()], ..Wanted::default() }).contains("no test"));
+        assert!(
+            said(QualifyOptions { skip: vec!["brust".into()], ..QualifyOptions::default() })
+                .contains("no test")
+        );
         let all = ["stair", "burst", "long"].map(str::to_owned).to_vec();
-        assert!(said(Wanted { skip: all, ..Wanted::default() }).contains("leaves no test"));
-        assert!(said(Wanted { errors: some("p99"), ..Wanted::default() }).contains("p99"));
-        assert!(said(Wanted { most_errors: some("1"), ..Wanted::default() }).contains("percentage"));
+        assert!(said(QualifyOptions { skip: all, ..QualifyOptions::default() }).contains("leaves no test"));
+        assert!(said(QualifyOptions { errors: some("p99"), ..QualifyOptions::default() }).contains("p99"));
+        assert!(
+            said(QualifyOptions { most_errors: some("1"), ..QualifyOptions::default() })
+                .contains("percentage")
+        );
     }
 
     #[test]

@@ -72,20 +72,20 @@ fn world(server: impl Fn(&Now) -> (u64, u64, u64) + 'static) -> World {
 const FINE: (u64, u64, u64) = (0, 0, MS);
 
 /// 2 to 10 queries a second in steps of a minute, then 10 minutes, then an hour.
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> QualifyOptions {
+    QualifyOptions {
         stair: Some("2..10".into()),
         step: Some("1".into()),
         long: Some("1h".into()),
-        ..Wanted::default()
+        ..QualifyOptions::default()
     }
 }
 
 const TIMETABLE: &str = "for = \"1m\"\n[[task]]\nname = \"add\"\nevery = \"20s\"\nrun = \"x\"\n\
                          [[task.look-for]]\nname = \"secondary\"\nrun = \"y\"\nwithin = \"5s\"\n";
 
-fn with_commands() -> Wanted {
-    Wanted { function: Some(TIMETABLE.into()), ..wanted() }
+fn with_commands() -> QualifyOptions {
+    QualifyOptions { function: Some(TIMETABLE.into()), ..wanted() }
 }
 
 /// Three rounds; in each of `failed` the secondary shows nothing.
@@ -222,7 +222,7 @@ impl World {
 
     /// Carries a qualification out. After each run that was cut off it is made anew from what was learned, as after
     /// `kill -9`, and the state must be the same.
-    fn qualify(&mut self, wanted: &Wanted) -> Qualified {
+    fn qualify(&mut self, wanted: &QualifyOptions) -> Qualified {
         let fresh = || Qualify::new(wanted.read().unwrap(), Draft::default());
         let mut campaign = fresh();
         let mut learned: Vec<(Digest, bool, Vec<CommandResult>)> = Vec::new();
@@ -333,7 +333,7 @@ fn errors_now_and_then_are_tolerated_up_to_their_share() {
     let every =
         |seconds: u64| move |now: &Now| if now.second.is_multiple_of(seconds) { (1, 0, MS) } else { FINE };
     let mut rare = world(every(170));
-    let result = rare.qualify(&Wanted { skip: vec!["stair".into()], ..wanted() });
+    let result = rare.qualify(&QualifyOptions { skip: vec!["stair".into()], ..wanted() });
     assert_eq!(result.capacity_qps, Some(10.0), "{}", result.sentence);
     let mut often = world(every(30));
     let result = often.qualify(&wanted());
@@ -352,7 +352,7 @@ fn answers_with_an_error_are_errors() {
         result.sentence
     );
     let mut same = self::world(|now| if now.qps >= 5 { (0, 1, MS) } else { FINE });
-    let result = same.qualify(&Wanted { errors: Some("loss".into()), ..wanted() });
+    let result = same.qualify(&QualifyOptions { errors: Some("loss".into()), ..wanted() });
     assert_eq!(result.capacity_qps, Some(10.0));
 }
 
@@ -367,7 +367,7 @@ fn a_slow_answer_fails_and_one_at_the_bound_does_not() {
 #[test]
 fn a_limit_that_shows_after_eight_minutes_fails_the_burst_and_lowers_the_load() {
     let mut world = world(|now| if now.qps > 4 && now.second >= 480 { (1, 0, MS) } else { FINE });
-    let result = world.qualify(&Wanted { stair: Some("2..9".into()), ..wanted() });
+    let result = world.qualify(&QualifyOptions { stair: Some("2..9".into()), ..wanted() });
     assert_eq!(result.capacity_qps, Some(4.0));
     let why = "; at 5 queries/s the burst failed: continuous errors (queries without an answer in time for 3 s), 8 \
                min 3 s in";
@@ -394,7 +394,7 @@ fn a_long_run_that_fails_makes_all_tests_again_at_the_lower_load() {
 fn a_secondary_that_does_not_follow_fails_the_function_test_by_name() {
     let mut world = world(|_| FINE);
     world.results = results(&[2, 3]);
-    let result = world.qualify(&Wanted { stair: Some("2..3".into()), ..with_commands() });
+    let result = world.qualify(&QualifyOptions { stair: Some("2..3".into()), ..with_commands() });
     assert_eq!((result.verdict, result.capacity_qps), (Verdict::NotQualified, None));
     let why = "at the lowest, at 2 queries/s the function test failed: 2 of 6 commands failed: round 2 of \"add\": \
                secondary did not show it within 20.0 ms (1 attempts)";
@@ -406,7 +406,7 @@ fn a_secondary_that_does_not_follow_fails_the_function_test_by_name() {
 fn a_command_without_a_result_was_not_carried_out() {
     let mut world = world(|_| FINE);
     world.results = results(&[])[..4].to_vec();
-    let result = world.qualify(&Wanted { stair: Some("2..2".into()), ..with_commands() });
+    let result = world.qualify(&QualifyOptions { stair: Some("2..2".into()), ..with_commands() });
     assert!(result.sentence.contains("`add` was not carried out 1 of 3 times"), "{}", result.sentence);
 }
 
@@ -577,7 +577,7 @@ fn a_cut_in_each_test_gives_the_same_verdict_and_the_long_run_tells_its_gap() {
 #[test]
 fn a_capacity_below_the_need_is_not_qualified() {
     let mut world = world(|now| if now.qps > 8 { (1, 0, MS) } else { FINE });
-    let result = world.qualify(&Wanted { need: Some("9".into()), ..wanted() });
+    let result = world.qualify(&QualifyOptions { need: Some("9".into()), ..wanted() });
     assert_eq!(result.verdict, Verdict::NotQualified);
     assert!(result.sentence.contains("8 queries/s pass"), "{}", result.sentence);
     assert!(result.sentence.contains("less than the 9 that are needed"), "{}", result.sentence);
@@ -586,14 +586,14 @@ fn a_capacity_below_the_need_is_not_qualified() {
 #[test]
 fn a_rehearsal_says_so() {
     let mut world = world(|_| FINE);
-    let result = world.qualify(&Wanted { scale: Some("1/2".into()), ..wanted() });
+    let result = world.qualify(&QualifyOptions { scale: Some("1/2".into()), ..wanted() });
     assert!(result.sentence.ends_with("(rehearsal at scale 1/2: a burst of 5 min, a long run of 30 min)"));
     assert!(world.asked.len() == 3);
 }
 
 #[test]
 fn a_long_stair_is_made_in_parts_and_the_conditions_of_the_user_stay() {
-    let settings = Wanted { stair: Some("1..100".into()), ..wanted() }.read().unwrap();
+    let settings = QualifyOptions { stair: Some("1..100".into()), ..wanted() }.read().unwrap();
     let base = Draft { stop_when: Some(vec!["p99>9s".into()]), ..Draft::default() };
     let Step::Run(request) = Qualify::new(settings, base).next() else { panic!("it has begun") };
     assert_eq!(request.draft.stair.as_deref(), Some("1..60"));
@@ -604,7 +604,7 @@ fn a_long_stair_is_made_in_parts_and_the_conditions_of_the_user_stay() {
         ["loss>0 for 3s", "servfail>0 for 3s", "refused>0 for 3s", "response.slowest>1s"]
     );
     let mut world = world(|_| FINE);
-    let result = world.qualify(&Wanted { stair: Some("1..100".into()), ..wanted() });
+    let result = world.qualify(&QualifyOptions { stair: Some("1..100".into()), ..wanted() });
     assert_eq!((result.capacity_qps, result.attempts[0].steps.len()), (Some(100.0), 100));
 }
 

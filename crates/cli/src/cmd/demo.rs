@@ -14,7 +14,7 @@ use crate::args::DemoFlags;
 use crate::cmd::{report, run};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
-use crate::metrics::Told;
+use crate::metrics::Exporters;
 use crate::screen::{progress, width_of_terminal};
 use crate::summary::Form;
 
@@ -43,7 +43,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
     let mut runner = LocalRunner;
     let plans = runner.validate(&draft)?;
     let job = RunJob::new(&plans, run::kept_in(flags.out.clone()));
-    let outcome = run::execute(&mut runner, &job, progress, form, Told::default());
+    let outcome = run::execute(&mut runner, &job, progress, form, Exporters::default());
     let book = running.stop();
     let run = outcome?;
     if !flags.json {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings, What};
+use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
@@ -108,7 +108,8 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     let kept = json!({ "verb": "find", "options": options, "draft": keyless });
     let control = Arc::new(Control::default());
     handle_signals(Arc::clone(&control), Arc::new(|| ())).map_err(Failure::run_failed)?;
-    let mut told = Told { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
+    let mut told =
+        TrialPrinter { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
     if !flags.quiet {
         print_error(&format!("criteria: {}", settings.criteria().texts().join(", ")));
         settings.notices().iter().for_each(|notice| print_error(notice));
@@ -181,7 +182,7 @@ fn print(finding: &Finding, folder: &Path, json: bool) -> Exit {
 }
 
 /// A line for each trial, on standard error.
-struct Told {
+struct TrialPrinter {
     method: Method,
     what: What,
     quiet: bool,
@@ -189,10 +190,10 @@ struct Told {
     lines: usize,
 }
 
-impl Tell for Told {
+impl Tell for TrialPrinter {
     fn begins(&mut self, _request: &Request) {}
 
-    fn judged(&mut self, made: Made<'_>) {
+    fn judged(&mut self, made: TrialsSoFar<'_>) {
         let new = made.trials.len().saturating_sub(self.lines);
         for at in 0..new {
             let shown = made.trials.get(..self.lines + 1).unwrap_or_default();
@@ -201,7 +202,7 @@ impl Tell for Told {
                 if self.lines == 0 {
                     print_error(trial_head(self.method, self.what).trim_end());
                 }
-                print_error(trial_line(self.method, Made { trials: shown, bracket }).trim_end());
+                print_error(trial_line(self.method, TrialsSoFar { trials: shown, bracket }).trim_end());
             }
             self.lines += 1;
         }

@@ -11,7 +11,6 @@ pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod links;
-pub(crate) mod manual;
 pub(crate) mod qualify;
 pub(crate) mod relay;
 pub(crate) mod report;

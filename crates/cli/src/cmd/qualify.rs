@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use clap::{Arg, Args};
-use dnsdyno_campaign::qualify::{Qualified, Qualify, Settings, Verdict, Wanted, in_words, refuse_unusable};
+use dnsdyno_campaign::qualify::{
+    Qualified, Qualify, QualifyOptions, Settings, Verdict, in_words, refuse_unusable,
+};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
 use dnsdyno_executor::{CarriedOut, Journal, MakeError, carry_out};
@@ -229,13 +231,13 @@ impl dnsdyno_executor::Progress for Progressing<'_> {
 }
 
 /// The options of the tests. Those that are called as options of a run are taken out of its draft.
-fn wanted(flags: &QualifyFlags, draft: &mut Draft) -> Result<Wanted, Failure> {
+fn wanted(flags: &QualifyFlags, draft: &mut Draft) -> Result<QualifyOptions, Failure> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file)
             .with_context(|| format!("cannot read {}; name a file of commands with --function", named(file)))
             .map_err(Failure::bad_input)
     };
-    Ok(Wanted {
+    Ok(QualifyOptions {
         stair: draft.stair.take(),
         step: draft.step.take(),
         hold: draft.hold.take(),

@@ -15,7 +15,7 @@ use crate::args::RunFlags;
 use crate::cmd::report::named;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
 use crate::message::{LONGEST_PATH, print_error};
-use crate::metrics::Told;
+use crate::metrics::Exporters;
 use crate::screen::{progress, screen, width_of_terminal};
 use crate::summary::{Expected, Form, print};
 
@@ -33,7 +33,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
-    let told = Told::start(&flags.metrics, output.quiet)?;
+    let told = Exporters::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
     let job = RunJob::new(&plans, kept_in(flags.output.out));
     execute(&mut runner, &job, progress, form, told).map(|run| run.code)
@@ -60,7 +60,7 @@ pub(crate) fn execute(
     job: &RunJob<'_>,
     progress: Progress,
     form: Form,
-    mut told: Told,
+    mut told: Exporters,
 ) -> Result<Executed, Failure> {
     if cfg!(feature = "unmeasured") {
         print_error(

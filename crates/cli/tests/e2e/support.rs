@@ -32,7 +32,7 @@ use record::intervals_of;
 /// The program under test.
 pub(crate) const DNSDYNO: &str = env!("CARGO_BIN_EXE_dnsdyno");
 
-/// A working folder and a turn: tests of [`BESIDE_OTHERS`] run beside each other, each other one alone, so that loads
+/// A working folder and a turn: tests of [`beside`](crate::beside) run beside each other, each other one alone, so that loads
 /// do not disturb each other on two CPUs.
 pub(crate) struct Workplace {
     folder: TempDir,
@@ -424,40 +424,13 @@ impl Turn {
     /// Waits for that of the test of this thread, which has its name: `module::test`.
     fn of_this_test() -> Turn {
         let thread = thread::current();
-        let module = thread.name().and_then(|name| name.split("::").next()).unwrap_or_default();
-        if BESIDE_OTHERS.contains(&module) {
+        if thread.name().is_some_and(|name| name.starts_with("beside::")) {
             Turn::BesideOthers { _shared: TURN.read().unwrap_or_else(PoisonError::into_inner) }
         } else {
             Turn::Alone { _whole: TURN.write().unwrap_or_else(PoisonError::into_inner) }
         }
     }
 }
-
-/// The modules whose tests assert counts, texts and ends, and no time: loads beside theirs change nothing.
-const BESIDE_OTHERS: [&str; 22] = [
-    "bad_input",
-    "check",
-    "data",
-    "doctor",
-    "doq",
-    "encrypted",
-    "encrypted_client",
-    "export",
-    "fallback",
-    "full_disk",
-    "hostile_files",
-    "messages",
-    "mistakes",
-    "mix",
-    "other_programs",
-    "output",
-    "recipes",
-    "respond",
-    "servers",
-    "several_servers",
-    "sources",
-    "tcp",
-];
 
 static HANDLES_HANGUP: Once = Once::new();
 

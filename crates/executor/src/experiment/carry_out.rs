@@ -16,17 +16,17 @@ use dnsdyno_sys::thread::allowed_cpus;
 use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::facts;
-use super::found::{self, Came};
+use super::found::{self, SearchEnd};
 use super::generator::{Beginning, at_generator};
-use super::happen::{Clock, Happened, happen};
+use super::happen::{Clock, EventRecord, happen};
 use super::place::{Place, clean_up};
 use super::replay::replay;
 use super::servers::{AUTO, Standing, Starter};
-use super::setup::{Setup, Wanted};
+use super::setup::{NamespaceUse, Setup};
 use super::stop::Stop;
 use super::timetable::{Action, Event as Planned};
 use super::watcher::Watcher;
-use super::way::Way;
+use super::way::LoadMethod;
 use crate::Journal;
 
 /// How far an experiment was carried out.
@@ -86,12 +86,12 @@ fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {
 
 /// Whether servers get namespaces of their own.
 fn in_namespaces(setup: &Setup, watcher: &mut dyn Watcher) -> Result<bool, ExperimentError> {
-    if setup.namespace == Wanted::Never || !setup.starts_servers() {
+    if setup.namespace == NamespaceUse::Never || !setup.starts_servers() {
         return Ok(false);
     }
     match VethPair::new(1) {
         Ok(_) => Ok(true),
-        Err(error) if setup.namespace == Wanted::Always => Err(ExperimentError::Host(error)),
+        Err(error) if setup.namespace == NamespaceUse::Always => Err(ExperimentError::Host(error)),
         Err(error) => {
             watcher.says(&format!("servers run on the loopback interface of this host, because {error}"));
             Ok(false)
@@ -141,7 +141,7 @@ impl Maker<'_> {
                 return Ok(());
             }
             let folder = match self.setup.ways.get(cell.load) {
-                Some(Way::Search(_)) => journal.go_on(&why)?,
+                Some(LoadMethod::Search(_)) => journal.go_on(&why)?,
                 _ => journal.begin(&why)?,
             };
             let (outcome, says) = match self.run(cell, &why, &folder, &standing)? {
@@ -189,15 +189,16 @@ impl Maker<'_> {
         };
         draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
         draft.name = Some(format!("{subject} {load}"));
-        let way = self.setup.ways.get(cell.load).unwrap_or(&Way::Run);
-        let is_event = |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, Way::Search(_));
+        let way = self.setup.ways.get(cell.load).unwrap_or(&LoadMethod::Run);
+        let is_event =
+            |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, LoadMethod::Search(_));
         let events: Vec<Planned> = self.setup.events.iter().filter(is_event).cloned().collect();
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {
             let happening = scope.spawn(|| happen(&events, standing, &clock));
             let made = match way {
-                Way::Run => self.measured(&draft, why, folder, standing, &control, &clock),
-                Way::Search(options) => {
+                LoadMethod::Run => self.measured(&draft, why, folder, standing, &control, &clock),
+                LoadMethod::Search(options) => {
                     let search =
                         || found::search(options, &draft, folder, self.runner, &control, self.watcher);
                     let failed =
@@ -205,7 +206,7 @@ impl Maker<'_> {
                     let came = at_generator(standing, self.starter.cpus, search);
                     came.map_err(ExperimentError::from).and_then(|came| came.map(Ran::from).map_err(failed))
                 }
-                Way::Program(program) => {
+                LoadMethod::Program(program) => {
                     clock.begin(Instant::now());
                     let came =
                         found::run_program(program, &draft, folder, standing, self.starter.cpus, self.stop);
@@ -271,12 +272,12 @@ enum Ran {
     Stopped,
 }
 
-impl From<Came> for Ran {
-    fn from(came: Came) -> Ran {
+impl From<SearchEnd> for Ran {
+    fn from(came: SearchEnd) -> Ran {
         match came {
-            Came::Found(found) => Ran::Found(found),
-            Came::Failed(why) => Ran::Failed(why),
-            Came::Stopped => Ran::Stopped,
+            SearchEnd::Found(found) => Ran::Found(found),
+            SearchEnd::Failed(why) => Ran::Failed(why),
+            SearchEnd::Stopped => Ran::Stopped,
         }
     }
 }
@@ -313,7 +314,7 @@ fn has_run(experiment: &Experiment, subject: usize) -> bool {
 }
 
 /// Whether an event has ended the server on purpose.
-fn was_killed(events: &[Planned], happened: &[Happened]) -> bool {
+fn was_killed(events: &[Planned], happened: &[EventRecord]) -> bool {
     let mut kills = events.iter().filter(|event| event.action == Action::Kill);
     // A command of the user that kills it is none of these.
     kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::cpus::Cpus;
 use super::error::ExperimentError;
-use super::happen::Happened;
+use super::happen::EventRecord;
 use super::servers::Standing;
 use super::written::end_of;
 
@@ -16,7 +16,7 @@ use super::written::end_of;
 pub(super) fn write(
     folder: &Path,
     standing: &Standing,
-    happened: &[Happened],
+    happened: &[EventRecord],
     cpus: &Cpus,
 ) -> Result<(), ExperimentError> {
     let facts = json!({

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use dnsdyno_campaign::Request;
 use dnsdyno_campaign::experiment::{Found, FoundFigure};
-use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings};
+use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar};
 use dnsdyno_measure::units::{duration, rate};
 use dnsdyno_plan::Draft;
 use dnsdyno_report::finding::{answer_line, finding_text, trial_line};
@@ -33,7 +33,7 @@ use crate::find::{FindFailed, Search, Tell};
 use crate::{CarriedOut, MakeError};
 
 /// What came of a search, or of a program.
-pub(super) enum Came {
+pub(super) enum SearchEnd {
     /// It has found this.
     Found(Box<Found>),
     /// It has failed, because of the server or of the program.
@@ -50,22 +50,22 @@ pub(super) fn search(
     runner: &mut dyn Runner,
     control: &Arc<Control>,
     watcher: &mut dyn Watcher,
-) -> Result<Came, FindFailed> {
+) -> Result<SearchEnd, FindFailed> {
     let settings = match Settings::new(options, draft) {
         Ok(settings) => settings,
-        Err(error) => return Ok(Came::Failed(error.to_string())),
+        Err(error) => return Ok(SearchEnd::Failed(error.to_string())),
     };
     settings.notices().iter().for_each(|notice| watcher.goes_on(notice));
-    let mut told = Told { method: settings.method(), lines: 0, watcher };
+    let mut told = TrialReporter { method: settings.method(), lines: 0, watcher };
     // The server is another process at another port after each start, but the same server.
     let kept = json!({ "options": options });
     let (options, observer, tell) = (&kept, &mut (), &mut told);
     let search = Search { settings, options, folder, runner, control, observer, tell };
     match search.carry_out() {
-        Ok(CarriedOut::Done(finding)) => Ok(Came::Found(Box::new(of_finding(&finding)))),
-        Ok(CarriedOut::Stopped) => Ok(Came::Stopped),
+        Ok(CarriedOut::Done(finding)) => Ok(SearchEnd::Found(Box::new(of_finding(&finding)))),
+        Ok(CarriedOut::Stopped) => Ok(SearchEnd::Stopped),
         Err(FindFailed::Make(MakeError::Run(RunError::Check(check)))) => {
-            Ok(Came::Failed(format!("the server did not answer as it should before a trial: {check}")))
+            Ok(SearchEnd::Failed(format!("the server did not answer as it should before a trial: {check}")))
         }
         Err(error) => Err(error),
     }
@@ -88,22 +88,22 @@ fn of_finding(finding: &Finding) -> Found {
 }
 
 /// Tells the trials of a search.
-struct Told<'a> {
+struct TrialReporter<'a> {
     method: Method,
     /// Trials that were told.
     lines: usize,
     watcher: &'a mut dyn Watcher,
 }
 
-impl Tell for Told<'_> {
+impl Tell for TrialReporter<'_> {
     fn begins(&mut self, _: &Request) {}
 
-    fn judged(&mut self, made: Made<'_>) {
+    fn judged(&mut self, made: TrialsSoFar<'_>) {
         while self.lines < made.trials.len() {
             self.lines += 1;
             let trials = made.trials.get(..self.lines).unwrap_or_default();
             let bracket = made.bracket.filter(|_| self.lines == made.trials.len());
-            self.watcher.goes_on(trial_line(self.method, Made { trials, bracket }).trim_end());
+            self.watcher.goes_on(trial_line(self.method, TrialsSoFar { trials, bracket }).trim_end());
         }
     }
 
@@ -125,7 +125,7 @@ pub(super) fn run_program(
     standing: &Standing,
     cpus: &Cpus,
     stop: &Stop,
-) -> Result<Came, ExperimentError> {
+) -> Result<SearchEnd, ExperimentError> {
     let cannot = |source| ExperimentError::Write { path: folder.to_owned(), source };
     fs::create_dir_all(folder).map_err(cannot)?;
     let queries = program.queries(draft, folder).map_err(cannot)?;
@@ -137,7 +137,7 @@ pub(super) fn run_program(
     if status.is_none() {
         running.kill()?;
         if stop.cause().is_some() {
-            return Ok(Came::Stopped);
+            return Ok(SearchEnd::Stopped);
         }
     }
     let took = duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -145,15 +145,15 @@ pub(super) fn run_program(
     let last =
         last_line(&printed).map_or(String::new(), |line| format!("; the last line that it printed: {line}"));
     let Some(status) = status else {
-        return Ok(Came::Failed(format!("the program had not ended after {took}, and was ended{last}")));
+        return Ok(SearchEnd::Failed(format!("the program had not ended after {took}, and was ended{last}")));
     };
     if !status.success() {
-        return Ok(Came::Failed(format!("the program ended with {status} after {took}{last}")));
+        return Ok(SearchEnd::Failed(format!("the program ended with {status} after {took}{last}")));
     }
     let figure = program.figure_in(&printed);
     Ok(match (&program.figure, figure) {
         (Some(words), None) => {
-            Came::Failed(format!("the program has printed no number after `{words}`{last}"))
+            SearchEnd::Failed(format!("the program has printed no number after `{words}`{last}"))
         }
         (words, _) => {
             let of_words = words.as_deref().unwrap_or_default().trim().trim_end_matches(':');
@@ -168,7 +168,7 @@ pub(super) fn run_program(
                 to: None,
                 is_at_least: false,
             };
-            Came::Found(Box::new(Found { answer, figure: figure.map(of), text: printed, doubt: None }))
+            SearchEnd::Found(Box::new(Found { answer, figure: figure.map(of), text: printed, doubt: None }))
         }
     })
 }

@@ -12,7 +12,7 @@ use super::timetable::{Action, Event};
 
 /// What came of an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Happened {
+pub(super) struct EventRecord {
     /// Since the start of the run.
     pub(super) at_ns: u64,
     pub(super) what: String,
@@ -84,7 +84,7 @@ impl Clock {
 }
 
 /// Makes the events of a run happen; returns when the run has ended, with what came of them.
-pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Vec<Happened> {
+pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Vec<EventRecord> {
     let mut happened = Vec::new();
     let Some(began) = clock.began().filter(|_| !events.is_empty()) else { return happened };
     // Each event with the instant at which it is due next; the first of them is done next.
@@ -124,7 +124,7 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
                 let done = act(action, event.helper.as_deref(), standing, clock);
                 let took_ns = since(Instant::now()) - from;
                 let one = match done {
-                    Ok(()) => Happened {
+                    Ok(()) => EventRecord {
                         at_ns: from,
                         what,
                         took_ns: Some(took_ns),
@@ -147,14 +147,14 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
     happened
 }
 
-fn failed(at_ns: u64, what: String, outcome: String) -> Happened {
-    Happened { at_ns, what, took_ns: None, succeeded: false, outcome }
+fn failed(at_ns: u64, what: String, outcome: String) -> EventRecord {
+    EventRecord { at_ns, what, took_ns: None, succeeded: false, outcome }
 }
 
 /// Moves the commands that have ended to what has happened.
 fn collect_ended(
     running: &mut Vec<(RunningCommand, u64, String)>,
-    happened: &mut Vec<Happened>,
+    happened: &mut Vec<EventRecord>,
     now_ns: u64,
     clock: &Clock,
 ) {
@@ -166,7 +166,7 @@ fn collect_ended(
             Err(error) => (false, error.to_string()),
         };
         let took_ns = Some(now_ns.saturating_sub(*from));
-        let one = Happened { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome };
+        let one = EventRecord { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome };
         clock.mark(ended(&one));
         happened.push(one);
         running.remove(at);
@@ -187,7 +187,7 @@ fn begun(at_ns: u64, what: &str) -> Mark {
 }
 
 /// The event of the record for what has ended.
-fn ended(one: &Happened) -> Mark {
+fn ended(one: &EventRecord) -> Mark {
     let took_ns = one.took_ns.unwrap_or(0);
     let message = format!("{}: {}, after {:.3} s", in_short(&one.what), one.outcome, took_ns as f64 * 1e-9);
     let figures = [("took_ns", took_ns.into()), ("succeeded", one.succeeded.into())];

@@ -15,7 +15,7 @@ use super::load_file::{AnswersWord, LoadTable};
 use super::text::Text;
 use super::timetable::{Action, Event};
 use super::values::{bounded, named, relative};
-use super::way::Way;
+use super::way::LoadMethod;
 
 /// The names of the loads.
 pub(super) fn load_names(tables: &[LoadTable]) -> Result<Vec<String>, String> {
@@ -51,7 +51,7 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
     let Common { file, folder, watch, events, kinds, runner } = *common;
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
-    let way = Way::of(&table.own).map_err(wrong)?;
+    let way = LoadMethod::of(&table.own).map_err(wrong)?;
     let base = way.base(&file.run);
     let mut draft = base.overlay(table.draft.clone()).map_err(|error| wrong(error.to_string()))?;
     if draft.server.is_some() || draft.servers.is_some() || draft.port.is_some() {
@@ -122,7 +122,7 @@ pub(super) struct Load {
     pub(super) of: LoadOf,
     /// The options of its runs, but for the server.
     pub(super) draft: Draft,
-    pub(super) way: Way,
+    pub(super) way: LoadMethod,
 }
 
 /// Checks a run at each server that has an address, and at this host; returns how long it lasts at most, where the

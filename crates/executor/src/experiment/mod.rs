@@ -39,7 +39,7 @@ mod written;
 pub use carry_out::{Carried, carry_out};
 pub use error::ExperimentError;
 pub use output::write_results;
-pub use setup::{Setup, Wanted};
+pub use setup::{NamespaceUse, Setup};
 pub use stop::Stop;
 pub use summary::{LONGEST_NS, START_NS, summary};
 pub use watcher::Watcher;

@@ -21,7 +21,7 @@ use super::loads::{Common, Load, load, load_names, watch};
 use super::subjects::{Helper, helpers, subjects};
 use super::timetable::{Event, events};
 use super::values::{bounded, duration};
-use super::way::Way;
+use super::way::LoadMethod;
 
 /// An experiment, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Setup {
     /// Whether each server is started for each run.
     pub is_fresh: bool,
     /// Whether servers run in network namespaces of their own.
-    pub namespace: Wanted,
+    pub namespace: NamespaceUse,
     /// Whether servers and generator have CPUs of their own.
     pub pin: bool,
     /// What a reader of the file should know.
@@ -47,7 +47,7 @@ pub struct Setup {
     /// By number of the load: the options of its runs, but for the server.
     pub(super) drafts: Vec<Draft>,
     /// By number of the load: how it is put on the servers.
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<LoadMethod>,
     pub(super) events: Vec<Event>,
     /// The file, for the journal.
     pub(super) identity: Value,
@@ -55,7 +55,7 @@ pub struct Setup {
 
 /// Whether something is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum NamespaceUse {
     /// Where it can be.
     WherePossible,
     /// Always; it is an error where it cannot be.
@@ -145,9 +145,9 @@ fn checked(
         design,
         is_fresh: file.start != Some(StartWord::Kept),
         namespace: match file.namespace {
-            Some(NamespaceWord::Own) => Wanted::Always,
-            Some(NamespaceWord::Host) => Wanted::Never,
-            Some(NamespaceWord::Auto) | None => Wanted::WherePossible,
+            Some(NamespaceWord::Own) => NamespaceUse::Always,
+            Some(NamespaceWord::Host) => NamespaceUse::Never,
+            Some(NamespaceWord::Auto) | None => NamespaceUse::WherePossible,
         },
         pin: file.pin.unwrap_or(true),
         notes,

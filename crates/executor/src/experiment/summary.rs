@@ -3,7 +3,7 @@
 use dnsdyno_campaign::experiment::{Design, LoadKind, LoadOf, Order};
 use dnsdyno_measure::units::{counted, length};
 
-use super::setup::{Setup, Wanted};
+use super::setup::{NamespaceUse, Setup};
 
 /// What will be done, line by line.
 pub fn summary(setup: &Setup) -> Vec<String> {
@@ -78,9 +78,9 @@ fn how(setup: &Setup) -> String {
     let start =
         if setup.is_fresh { "each server started for each run" } else { "each server kept from run to run" };
     let namespace = match setup.namespace {
-        Wanted::WherePossible => "in a network namespace of its own where that is possible",
-        Wanted::Always => "in a network namespace of its own",
-        Wanted::Never => "on the loopback interface",
+        NamespaceUse::WherePossible => "in a network namespace of its own where that is possible",
+        NamespaceUse::Always => "in a network namespace of its own",
+        NamespaceUse::Never => "on the loopback interface",
     };
     let pin = if setup.pin { "on CPUs of its own" } else { "not pinned to CPUs" };
     format!("{start}, {namespace}, {pin}")

@@ -16,7 +16,7 @@ use super::values::duration;
 
 /// How a load is put on the servers.
 #[derive(Clone, Debug)]
-pub(super) enum Way {
+pub(super) enum LoadMethod {
     /// A run of ours.
     Run,
     /// A search for the limit, with these options.
@@ -36,29 +36,29 @@ pub(super) struct Program {
     pub(super) within: Duration,
 }
 
-impl Way {
+impl LoadMethod {
     /// What a load is, by its keys.
-    pub(super) fn of(keys: &LoadKeys) -> Result<Way, String> {
+    pub(super) fn of(keys: &LoadKeys) -> Result<LoadMethod, String> {
         match (&keys.find, &keys.command) {
             (Some(_), Some(_)) => Err("it has `find` and `command`: make one load of each".to_owned()),
-            (Some(find), None) => Ok(Way::Search(Box::new(options(&find.0)))),
+            (Some(find), None) => Ok(LoadMethod::Search(Box::new(options(&find.0)))),
             (None, Some(command)) => {
                 let within = duration("within", keys.within.as_ref())?.unwrap_or(WITHIN_NS);
-                Ok(Way::Program(Program {
+                Ok(LoadMethod::Program(Program {
                     command: command.clone(),
                     figure: keys.figure.clone(),
                     within: Duration::from_nanos(within),
                 }))
             }
-            (None, None) => Ok(Way::Run),
+            (None, None) => Ok(LoadMethod::Run),
         }
     }
 
     pub(super) fn kind(&self) -> LoadKind {
         match self {
-            Way::Run => LoadKind::Run,
-            Way::Search(_) => LoadKind::Search,
-            Way::Program(_) => LoadKind::Program,
+            LoadMethod::Run => LoadKind::Run,
+            LoadMethod::Search(_) => LoadKind::Search,
+            LoadMethod::Program(_) => LoadKind::Program,
         }
     }
 
@@ -78,8 +78,8 @@ impl Way {
     /// warm-up and repeats its trials.
     pub(super) fn usual_runs(&self, repeats: u32, dropped: u32) -> (u32, u32) {
         match self {
-            Way::Search(_) => (1, 0),
-            Way::Run | Way::Program(_) => (repeats, dropped),
+            LoadMethod::Search(_) => (1, 0),
+            LoadMethod::Run | LoadMethod::Program(_) => (repeats, dropped),
         }
     }
 
@@ -104,8 +104,8 @@ impl Way {
             return Err(format!("`{key}` is of {of}: remove it"));
         }
         match self {
-            Way::Run => Ok(None),
-            Way::Search(options) => {
+            LoadMethod::Run => Ok(None),
+            LoadMethod::Search(options) => {
                 if events.iter().any(|event| event.names_loads()) {
                     return Err(
                         "an [[event]] is at a time of a run, and a search has many: remove it from `loads`"
@@ -119,7 +119,7 @@ impl Way {
                 }
                 Ok(Some(settings.longest_ns()))
             }
-            Way::Program(program) => {
+            LoadMethod::Program(program) => {
                 program.checked(own, draft)?;
                 Ok(Some(u64::try_from(program.within.as_nanos()).unwrap_or(u64::MAX)))
             }

@@ -1,7 +1,7 @@
 //! A comparison for programs. Durations are in nanoseconds, rates in queries per second, shares from 0 to 1.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, NotJudged, Outcome, Unlike, Verdict,
+    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, Mismatch, NotJudged, Outcome, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn one(figure: Figure) -> Value {
     json!({ "value": figure.value, "beyond_timeout": figure.beyond_timeout })
 }
 
-fn unlike(unlike: &Unlike) -> Value {
+fn unlike(unlike: &Mismatch) -> Value {
     let value = |(value, runs): &(String, Vec<String>)| json!({ "value": value, "runs": runs });
     json!({ "what": unlike.what, "values": unlike.values.iter().map(value).collect::<Vec<_>>() })
 }

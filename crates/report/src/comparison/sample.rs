@@ -1,8 +1,8 @@
 //! Comparisons for the tests, with figures that show each column.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Note, Outcome, Possible,
-    Unlike, Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Mismatch, Note, Outcome,
+    Possible, Verdict,
 };
 use dnsdyno_campaign::statistics::Interval;
 use dnsdyno_campaign::statistics::permutation::Probability;
@@ -47,7 +47,7 @@ pub(super) fn hostile() -> Comparison {
     comparison.candidate = vec![hostile.clone()];
     comparison.steps = vec![Compared { name: hostile.clone(), ..comparison.metrics[0].clone() }];
     comparison.unlike =
-        vec![Unlike { what: "load".into(), values: vec![(hostile.clone(), vec![hostile.clone()])] }];
+        vec![Mismatch { what: "load".into(), values: vec![(hostile.clone(), vec![hostile.clone()])] }];
     comparison.notes = vec![Note::EndedEarly { runs: vec![hostile.clone()] }];
     comparison.bounds[0].text = hostile;
     comparison

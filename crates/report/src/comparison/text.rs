@@ -1,6 +1,6 @@
 //! A comparison for a terminal.
 
-use dnsdyno_campaign::compare::{Compared, Comparison, Unlike, Verdict};
+use dnsdyno_campaign::compare::{Compared, Comparison, Mismatch, Verdict};
 
 use super::words::{bound, figure, interval, labels, note, probability, sentence, signed, verdict_words};
 use crate::foreign::safe;
@@ -36,9 +36,9 @@ pub fn comparison(comparison: &Comparison, width: usize) -> String {
 }
 
 /// What was not asked alike: a line each, with the runs of each value.
-pub fn unlike_lines(unlike: &[Unlike]) -> String {
+pub fn unlike_lines(unlike: &[Mismatch]) -> String {
     let value = |(value, runs): &(String, Vec<String>)| format!("{} ({})", safe(value), labels(runs));
-    let line = |unlike: &Unlike| {
+    let line = |unlike: &Mismatch| {
         let values: Vec<_> = unlike.values.iter().map(value).collect();
         format!("{}: {}", safe(&unlike.what), values.join("; "))
     };

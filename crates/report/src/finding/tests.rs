@@ -1,7 +1,7 @@
 //! What is said of trials.
 
 use dnsdyno_campaign::find::{
-    FindNote, Finding, IntervalKind, Made, Method, OfCriterion, Outcome, Purpose, Trial, TrialVerdict,
+    FindNote, Finding, IntervalKind, Method, OfCriterion, Outcome, Purpose, Trial, TrialVerdict, TrialsSoFar,
     Undecided, What,
 };
 use dnsdyno_measure::{Bounds, Quantile};
@@ -45,7 +45,7 @@ fn finding(trials: Vec<Trial>) -> Finding {
 }
 
 fn line(trial: Trial) -> String {
-    trial_line(Method::Search, Made { trials: &[trial], bracket: None })
+    trial_line(Method::Search, TrialsSoFar { trials: &[trial], bracket: None })
 }
 
 #[test]

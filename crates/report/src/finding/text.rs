@@ -1,7 +1,7 @@
 //! The text of a search: a line for each trial, the answer in a sentence, a short table, what else is to be known.
 
 use dnsdyno_campaign::find::{
-    FindNote, Finding, IntervalKind, Made, Method, Outcome, Trial, TrialVerdict, Undecided, What, Why,
+    FindNote, Finding, IntervalKind, Method, Outcome, Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
 };
 use dnsdyno_measure::units::{count, counted, length, percent, rate};
 use dnsdyno_measure::{Bounds, Quantile};
@@ -24,7 +24,7 @@ pub fn trial_head(method: Method, what: What) -> String {
 }
 
 /// The line of the last trial.
-pub fn trial_line(method: Method, made: Made<'_>) -> String {
+pub fn trial_line(method: Method, made: TrialsSoFar<'_>) -> String {
     let Some(trial) = made.trials.last() else { return String::new() };
     let bracket = made.bracket.map(|(from, to)| format!("{}..{}", rate(from), rate(to)));
     line_of(method, trial, bracket.unwrap_or_default())

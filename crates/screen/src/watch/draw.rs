@@ -6,7 +6,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
 use crate::draw::words::{cut, row, text};
-use crate::moving::{Mover, Moving};
+use crate::moving::{MovedSeries, SeriesTracks};
 use crate::options::Options;
 use crate::palette::{Palette, Tone};
 use crate::show::Scene;
@@ -15,11 +15,11 @@ use crate::show::Scene;
 pub(crate) struct View {
     head: String,
     time: String,
-    movers: Vec<Mover>,
+    movers: Vec<MovedSeries>,
     note: Option<String>,
 }
 
-impl Scene for Moving {
+impl Scene for SeriesTracks {
     type View = View;
 
     fn version(&self) -> u64 {
@@ -137,7 +137,7 @@ mod tests {
     use crate::palette::Depth;
 
     fn picture(width: u16, height: u16) -> Vec<String> {
-        let mover = |name: &str, is_loss| Mover {
+        let mover = |name: &str, is_loss| MovedSeries {
             label: "named (4711)".into(),
             name: name.into(),
             now: "1,234/s".into(),
@@ -152,7 +152,7 @@ mod tests {
             note: Some("BIND cannot be read".into()),
         };
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        Moving::draw(&view, Options::default(), &Palette::new(Depth::None), &mut buffer);
+        SeriesTracks::draw(&view, Options::default(), &Palette::new(Depth::None), &mut buffer);
         let cell = |x, y| buffer[(x, y)].symbol().to_owned();
         (0..height)
             .map(|y| (0..width).map(|x| cell(x, y)).collect::<String>().trim_end().to_owned())

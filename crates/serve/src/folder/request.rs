@@ -93,8 +93,14 @@ fn name(text: &str) -> Result<String, BadRequest> {
 
 /// The names given for a key of the query.
 fn names(query: &str, key: &str) -> Result<Vec<String>, BadRequest> {
-    let given = form_urlencoded::parse(query.as_bytes()).filter(|(given, _)| given == key);
-    given.map(|(_, value)| name(&value)).take(MOST_RUNS + 1).collect()
+    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let given = pairs.filter(|(given, _)| form_text(given) == key);
+    given.map(|(_, value)| name(&form_text(value))).take(MOST_RUNS + 1).collect()
+}
+
+/// A text as forms write it: `+` for a space, and octets as `%20`.
+fn form_text(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 fn counted(runs: usize, are_there: bool) -> Result<(), BadRequest> {

@@ -1,7 +1,7 @@
 //! Trials near the limit: what they say about it, and which load is tried next.
 
 use super::state::{Near, Next, Search};
-use crate::find::belief::{Belief, OUTSIDE, Seen};
+use crate::find::belief::{Belief, OUTSIDE, TrialOutcome};
 use crate::find::settings::Settings;
 use crate::find::trend::{Motion, Point, Trend};
 use crate::find::trial::{Purpose, Trial};
@@ -14,7 +14,7 @@ impl Search {
             Some(near) => near,
             None => self.bracket(),
         };
-        self.learn_into(&mut near, Seen::Either);
+        self.learn_into(&mut near, TrialOutcome::Either);
         // The limit may be beyond an end of the grid: a lapse has led it there.
         let roof = self.roof();
         for _ in 0..MOST_WIDER {
@@ -38,7 +38,7 @@ impl Search {
     fn again_between(&self, from: f64, to: f64, near: Near) -> Near {
         let belief = Belief::between(from, to, self.settings.precision / PLACES_OF_PRECISION);
         let mut wider = Near { belief, from, to, learned: 0, ..near };
-        self.learn_into(&mut wider, Seen::Either);
+        self.learn_into(&mut wider, TrialOutcome::Either);
         wider
     }
 
@@ -60,7 +60,7 @@ impl Search {
         Near { belief, from, to, learned: 0, drift: None, fall: None, recovers: false }
     }
 
-    fn learn_into(&self, near: &mut Near, either: Seen) {
+    fn learn_into(&self, near: &mut Near, either: TrialOutcome) {
         for at in near.learned..self.trials.len() {
             let Some(trial) = self.trials.get(at).filter(|_| self.is_evidence(at)) else { continue };
             if near.recovers && self.follows_failure(at) {
@@ -73,8 +73,9 @@ impl Search {
 
     /// What a trial says; `either` is taken of one that is undecided because the limit is near, and nothing of any
     /// other that is undecided.
-    fn seen(&self, trial: &Trial, either: Seen) -> Option<Seen> {
-        let decided = trial.passed().map(|passed| if passed { Seen::Passed } else { Seen::Failed });
+    fn seen(&self, trial: &Trial, either: TrialOutcome) -> Option<TrialOutcome> {
+        let decided =
+            trial.passed().map(|passed| if passed { TrialOutcome::Passed } else { TrialOutcome::Failed });
         decided.or(trial.is_near_bound().then_some(either))
     }
 
@@ -85,14 +86,15 @@ impl Search {
         if self.open_loads().is_none() {
             return (from, to);
         }
-        let as_if = |either: Seen| {
+        let as_if = |either: TrialOutcome| {
             let belief = Belief::between(near.from, near.to, self.settings.precision / PLACES_OF_PRECISION);
             let mut other = Near { belief, learned: 0, ..near.clone() };
             self.learn_into(&mut other, either);
             self.move_with(&mut other, either);
             other
         };
-        let (low, high) = (as_if(Seen::Failed).interval().0, as_if(Seen::Passed).interval().1);
+        let (low, high) =
+            (as_if(TrialOutcome::Failed).interval().0, as_if(TrialOutcome::Passed).interval().1);
         (from.min(low), to.max(high))
     }
 
@@ -151,7 +153,7 @@ impl Search {
     fn look_for_motion(&mut self) {
         let Some(mut near) = self.belief.take() else { return };
         let recovered = near.recovers;
-        self.move_with(&mut near, Seen::Either);
+        self.move_with(&mut near, TrialOutcome::Either);
         let falls = |trend: &Option<Trend>| trend.as_ref().map_or(1.0, |trend| trend.odds);
         near.recovers = falls(&near.fall) > SUSPECTED && falls(&near.fall) >= falls(&near.drift);
         if near.recovers != recovered {
@@ -162,7 +164,7 @@ impl Search {
     }
 
     /// What the trials say about a limit that moves.
-    fn move_with(&self, near: &mut Near, either: Seen) {
+    fn move_with(&self, near: &mut Near, either: TrialOutcome) {
         let (from, to) = (near.belief.quantile(0.005) / AROUND, near.belief.quantile(0.995) * AROUND);
         let count = self.trials.len();
         let points: Vec<Point> = (0..count)
@@ -171,9 +173,9 @@ impl Search {
                 let trial =
                     self.trials.get(at).filter(|trial| (from / 2.0..to * 2.0).contains(&trial.load))?;
                 let passed = match self.seen(trial, either)? {
-                    Seen::Passed => true,
-                    Seen::Failed => false,
-                    Seen::Either => return None,
+                    TrialOutcome::Passed => true,
+                    TrialOutcome::Failed => false,
+                    TrialOutcome::Either => return None,
                 };
                 let (ago, follows_failure) = ((count - 1 - at) as f64, self.follows_failure(at));
                 Some(Point { load: trial.load, passed, ago, follows_failure })
