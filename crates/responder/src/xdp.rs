@@ -30,7 +30,6 @@ use dnsdyno_sys::xdp::{Attach, Counts, Respond, Settings, XdpError};
 
 use crate::book::InKernel;
 use crate::config::{Config, Error};
-use crate::faults::Faults;
 use crate::server::{Responder, Running};
 
 use table::Table;
