@@ -1,5 +1,5 @@
-//! Writes the man pages and completions, `docs/man` and `docs/completions`, from the table of options; with `--check` it
-//! fails if they are not up to date. An example, because the program itself needs no code for it.
+//! Writes the man pages and completions, `docs/man` and `docs/completions`, from the table of options; with `--check`
+//! it fails if they are not up to date. An example, because the program itself needs no code for it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

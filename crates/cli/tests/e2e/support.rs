@@ -32,8 +32,8 @@ use record::intervals_of;
 /// The program under test.
 pub(crate) const DNSDYNO: &str = env!("CARGO_BIN_EXE_dnsdyno");
 
-/// A working folder and a turn: tests of [`beside`](crate::beside) run beside each other, each other one alone, so that loads
-/// do not disturb each other on two CPUs.
+/// A working folder and a turn: tests of [`beside`](crate::beside) run beside each other, each other one alone, so that
+/// loads do not disturb each other on two CPUs.
 pub(crate) struct Workplace {
     folder: TempDir,
     /// The output of the program, separate from the files that it writes.
