@@ -77,6 +77,7 @@ mod alone {
     pub(crate) mod reports;
     pub(crate) mod screen;
     pub(crate) mod truth;
+    pub(crate) mod watch_auto;
     pub(crate) mod watch_host;
     pub(crate) mod watch_ssh;
     pub(crate) mod xdp;
@@ -117,7 +118,6 @@ mod beside {
     pub(crate) mod several_servers;
     pub(crate) mod sources;
     pub(crate) mod tcp;
-    pub(crate) mod watch_auto;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;
