@@ -16,7 +16,7 @@ mod server;
 mod statistics;
 mod table;
 
-pub use series::{Measure, SERIES, Series, is_series};
+pub use series::{Measure, SERIES, Series, is_series, series_of};
 pub use server::{Configuration, Language, Parameter, Server};
 pub use statistics::{Place, STATISTICS, Statistics, StatisticsKind};
 pub use table::{SERVERS, server_of, server_of_process};

@@ -64,13 +64,17 @@ pub const SERIES: [Series; 35] = [
     row("syncs", Counter, "times that a database waited for its disk"),
 ];
 
-/// Whether the statistics of a server may have a series of this name.
-pub fn is_series(name: &str) -> bool {
-    let fits = |series: &Series| match series.name.strip_suffix('*') {
+/// The series of this name; `None` for a name that only one server has.
+pub fn series_of(name: &str) -> Option<&'static Series> {
+    SERIES.iter().find(|series| match series.name.strip_suffix('*') {
         Some(start) => name.strip_prefix(start).is_some_and(|rest| !rest.is_empty()),
         None => series.name == name,
-    };
-    name.starts_with("raw.") || SERIES.iter().any(fits)
+    })
+}
+
+/// Whether the statistics of a server may have a series of this name.
+pub fn is_series(name: &str) -> bool {
+    name.starts_with("raw.") || series_of(name).is_some()
 }
 
 const fn row(name: &'static str, measure: Measure, meaning: &'static str) -> Series {

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dnsdyno_measure::{ConnectionEnd, Half, MemberTally, Tally};
+use dnsdyno_measure::{ConnectionEnd, Half, MemberTally, Tally, WatchedKind};
 use dnsdyno_record::{Digest, Interval, Line, PACKED_FILE, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
 use dnsdyno_report::{SUMMARY_SCHEMA, write_json};
+use dnsdyno_servers::{Measure, series_of};
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
@@ -37,7 +38,27 @@ pub(crate) fn check_record(run: &Path) -> Digest {
     }
     let digest = Digest::read(run).unwrap_or_else(|error| panic!("{error}"));
     summary_follows_its_schema(&digest, run);
+    statistics_are_in_the_catalogue(&digest, run);
     digest
+}
+
+/// Whatever a server calls them, its statistics have the names of the catalogue, which the rules of a diagnosis use; or
+/// their own after `raw.`.
+#[track_caller]
+fn statistics_are_in_the_catalogue(digest: &Digest, run: &Path) {
+    for (source, samples) in digest.header.watched.iter().zip(digest.watched()) {
+        let (WatchedKind::Server, Some(samples)) = (source.kind, samples) else { continue };
+        let is_own = |name: &&String| !name.starts_with("raw.");
+        let measure = |name: &String| series_of(name).map(|series| series.measure);
+        for name in samples.counters.keys().filter(is_own) {
+            assert_eq!(measure(name), Some(Measure::Counter), "{}: {}: {name}", run.display(), source.label);
+        }
+        for name in samples.gauges.keys().filter(is_own) {
+            let measure = measure(name);
+            let is_gauge = matches!(measure, Some(Measure::Gauge | Measure::GaugeNs));
+            assert!(is_gauge, "{}: {}: {name}: {measure:?}", run.display(), source.label);
+        }
+    }
 }
 
 /// With every key that it has, and no other.
