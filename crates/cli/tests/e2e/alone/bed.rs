@@ -4,13 +4,15 @@
 //! Other programs on the host may disturb a run too, so it may be repeated a few times.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dnsdyno_lab::{CpuGroup, Need, Place, ServerOptions, require, within_tries};
 use dnsdyno_measure::{TestBed, Warning};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Faults, Share};
+use serde_json::Value;
 
 use crate::support::{Workplace, real_server, responder};
 
@@ -190,4 +192,35 @@ fn a_server_that_drops_queries_is_not_excused_by_a_host_that_is_busy() {
         check(digest.tally().ends.timed_out > 300, digest.tally().ends)?;
         check(!doubts(&digest).contains(&"server_starved"), (doubts(&digest), bed(&digest)))
     });
+}
+
+/// The limit ends with the run, and the record says that it was set.
+#[test]
+fn idle_cpus_are_kept_ready_while_the_load_runs_unless_they_may_sleep() {
+    const LIMIT: &str = "/dev/cpu_dma_latency";
+    let limit = || fs::read(LIMIT).unwrap();
+    if !require(&[Need::Root]) || !Path::new(LIMIT).exists() {
+        println!("skipped: this kernel has no limit for idle CPUs");
+        return;
+    }
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let before = limit();
+    for (word, is_set) in [("", true), ("--deep-idle", false)] {
+        let load = format!("run -s {} -d q.txt --rate 1k --for 1s {word} -o run-{is_set}", server.address());
+        let running = work.start(&load);
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut was_set = false;
+        while Instant::now() < until && !work.has(&format!("run-{is_set}/run.ndjson")) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for _ in 0..50 {
+            was_set |= limit() != before;
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        running.wait().gives(0);
+        let host: Value = serde_json::from_str(&work.read(&format!("run-{is_set}/host.json"))).unwrap();
+        assert_eq!(host.get("idle_exit_limit_us").is_some(), is_set, "{host}");
+        assert_eq!((was_set, limit()), (is_set, before.clone()), "{word}");
+    }
 }
