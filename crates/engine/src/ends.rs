@@ -118,8 +118,8 @@ impl Transactions<'_> {
 impl Transactions<'_> {
     /// Ends a query that was taken from the source, of this member of the mix, before it is put in a queue.
     #[cold]
-    pub(crate) fn end_unsent(&mut self, query: &Waiting, member: u8, reason: NotSentReason) {
-        self.end(&query.sent_query(member, query.due.intended_ns), 0, End::NotSent(reason), None);
+    pub(crate) fn end_unqueued(&mut self, query: &Waiting, member: u8, end: End<'_>) {
+        self.end(&query.sent_query(member, query.due.intended_ns), 0, end, None);
     }
 
     /// Ends the first query of a queue, because it cannot be sent.

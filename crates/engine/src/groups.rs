@@ -50,6 +50,12 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    /// A query that has not been sent.
+    #[inline]
+    pub(crate) fn new(due: Due, question: u32) -> Waiting {
+        Waiting { due, question, sent_ns: 0, truncated_ns: 0, own_delay: ShortDelay::NONE }
+    }
+
     /// The query, as sent at this instant. Its type is not known here.
     pub(crate) fn sent_query(&self, member: u8, sent_ns: u64) -> SentQuery {
         let Waiting { due, question, own_delay, .. } = *self;

@@ -9,12 +9,13 @@
 //!
 //! A single transport is a mix of one member with one group.
 
-use dnsdyno_measure::{FallbackFailure, NotSentReason, ShortDelay, Tally};
+use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
 use dnsdyno_plan::source::Picker;
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
 use crate::connections::{Connections, Retry};
+use crate::ends::End;
 use crate::groups::{BATCH, Queue, Waiting};
 use crate::inflight::Place;
 use crate::job::SendLimits;
@@ -143,12 +144,12 @@ impl Sender {
             if held_back_ns > 0 {
                 count_held_back(transactions.ledger.tally(due.intended_ns), held_back_ns);
             }
-            let query = Waiting { due, question, sent_ns: 0, truncated_ns: 0, own_delay: ShortDelay::NONE };
+            let query = Waiting::new(due, question);
             let queue = transactions.groups.of_member(member);
             if self.limits.is_over(now_ns, due.intended_ns) {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
-                transactions.end_unsent(&query, member, reason);
+                transactions.end_unqueued(&query, member, End::NotSent(reason));
                 given_up += 1;
                 continue;
             }

@@ -11,6 +11,8 @@
 use dnsdyno_transport::{Transport, Wake};
 
 use crate::control::{Asked, Reached, Signals};
+use crate::ends::End;
+use crate::groups::Waiting;
 use crate::job::UNMEASURED;
 use crate::ledger::Closing;
 use crate::pace::Pace;
@@ -109,15 +111,17 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             let Some(due) = pace.take_for_stop(now_ns) else { break };
             // In a mix, the member of this query has not been drawn yet.
-            let mut member = if transactions.groups.members() > 1 { transport.next_member() } else { 0 };
-            if transactions.whole.is_none() {
-                let (query, of_client) = transactions.queries.take_next();
-                member = of_client.unwrap_or(member);
-                transactions.queries.release(query);
+            let member = if transactions.groups.members() > 1 { transport.next_member() } else { 0 };
+            if transactions.whole.is_some() {
+                // Counted only: no query was taken from the block, so that there is no message to log.
+                transactions.ledger.scheduled(due.intended_ns, member);
+                transactions.ledger.interrupted(due.intended_ns, member);
+            } else {
+                let (question, of_client) = transactions.queries.take_next();
+                let member = of_client.unwrap_or(member);
+                transactions.ledger.scheduled(due.intended_ns, member);
+                transactions.end_unqueued(&Waiting::new(due, question), member, End::Interrupted);
             }
-            transactions.ledger.scheduled(due.intended_ns, member);
-            // Counted only: a query of a block was not chosen yet, so that it has no message to log.
-            transactions.ledger.interrupted(due.intended_ns, member);
         }
         transactions.interrupt_waiting(|group| !group.is_fallback);
         sender.send_waiting(transport, pace, transactions, now_ns, |group| group.is_fallback);
