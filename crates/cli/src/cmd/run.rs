@@ -33,10 +33,10 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
-    let told = Exporters::start(&flags.metrics, output.quiet)?;
+    let exporters = Exporters::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
     let job = RunJob::new(&plans, kept_in(flags.output.out));
-    execute(&mut runner, &job, progress, form, told).map(|run| run.code)
+    execute(&mut runner, &job, progress, form, exporters).map(|run| run.code)
 }
 
 /// A run that was made, and printed.
@@ -60,7 +60,7 @@ pub(crate) fn execute(
     job: &RunJob<'_>,
     progress: Progress,
     form: Form,
-    mut told: Exporters,
+    mut exporters: Exporters,
 ) -> Result<Executed, Failure> {
     if cfg!(feature = "unmeasured") {
         print_error(
@@ -69,7 +69,7 @@ pub(crate) fn execute(
     }
     let control = Arc::new(Control::default());
     let mut screen = screen(progress, &control)?;
-    let run = runner.run(job, &control, &mut (&mut screen, &mut told.observer()));
+    let run = runner.run(job, &control, &mut (&mut screen, &mut exporters.observer()));
     screen.finish();
     let run = run?;
     let expect = &job.plans.plan.expect;
@@ -87,7 +87,7 @@ pub(crate) fn execute(
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));
     }
-    told.finish(&run.digest, &control);
+    exporters.finish(&run.digest, &control);
     let code = match run.digest.ended() {
         Some(Ended::Failed { .. }) => RUN_FAILED,
         _ if run.incomplete.is_some() => RECORD_INCOMPLETE,
