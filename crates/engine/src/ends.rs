@@ -116,10 +116,11 @@ impl Transactions<'_> {
 
 /// Ends of queries that wait in the queue of a group.
 impl Transactions<'_> {
-    /// Ends a query that was taken from the source, of this member of the mix, before it is put in a queue.
+    /// Ends a query that was taken from the source, of this member of the mix, before it is put in a queue. It is not
+    /// answered, and a copy of the path of the answers here would cost each answer over TCP 3 % more instructions.
     #[cold]
     pub(crate) fn end_unqueued(&mut self, query: &Waiting, member: u8, end: End<'_>) {
-        self.end(&query.sent_query(member, query.due.intended_ns), 0, end, None);
+        self.end_unanswered(&query.sent_query(member, query.due.intended_ns), 0, end, None);
     }
 
     /// Ends the first query of a queue, because it cannot be sent.
