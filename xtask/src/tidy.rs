@@ -9,11 +9,12 @@ const WITHOUT_A_CLOCK: &[&str] = &[
     "crates/campaign/",
     "crates/clients/",
     "crates/engine/src/inflight.rs",
-    "crates/export/",
     "crates/measure/",
     "crates/page/",
     "crates/plan/",
+    "crates/queries/",
     "crates/report/",
+    "crates/text/",
     "crates/wire/",
     "crates/zones/",
 ];

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::Histogram;
 use dnsdyno_plan::schedule::{Constant, Load, Ramp};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::Interval;
 use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};

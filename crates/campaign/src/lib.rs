@@ -1,7 +1,8 @@
-//! Decides from records: whether two sets of runs differ, and which run is made next.
+//! Decides from records: whether two sets of runs differ, and which run is made next; and says so, as text, Markdown,
+//! JSON and CSV (`report` of each verb).
 //!
 //! ```text
-//!   records ──► compare: figures, alike, verdict ──► Comparison ──► report, page
+//!   records ──► compare: figures, alike, verdict ──► Comparison ──► its report, page
 //!                  ▲
 //!   statistics: permutations, intervals, effect, power: numbers only
 //!

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::shown;
 use dnsdyno_page::quoted;
 use dnsdyno_record::command_line;
+use dnsdyno_text::shown;
 
 /// The folder of a campaign that was given none: `runs/2026-03-09T14-05-00Z-qualify`.
 pub(crate) fn folder_of_now(verb: &str) -> PathBuf {

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use dnsdyno_executor::JournalError;
-use dnsdyno_measure::shown;
 use dnsdyno_runner::{RunError, StopCause};
+use dnsdyno_text::shown;
 
 /// The run completed, and all expectations were met.
 pub(crate) const OK: u8 = 0;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 /// Prints a message to standard error, of which files and servers may have given a part. A failure is ignored: a closed
 /// terminal or pipe must not end a run.

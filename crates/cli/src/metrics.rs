@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
-use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Control, Observer, StopCause};
 use dnsdyno_serve::{Metrics, Otlp, OtlpEndpoint, parse_listen};
+use dnsdyno_text::notation::parse_duration_ns;
 
 use crate::exit::Failure;
 use crate::message::print_error;

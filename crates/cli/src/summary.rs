@@ -8,8 +8,8 @@ use dnsdyno_record::expect::{Decision, EachOutcome, evaluate};
 use dnsdyno_record::figures::judged;
 use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_report::expect::{each_outcome_text, expectations_json, outcome_text};
-use dnsdyno_report::units::count;
 use dnsdyno_report::{summary, workers, write_json};
+use dnsdyno_text::units::count;
 use serde_json::Map;
 
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome, UNDECIDED};

@@ -5,7 +5,8 @@
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_plan::{Draft, HttpMethod, QueriesFormat, TransportKind};
+use dnsdyno_plan::{Draft, HttpMethod, TransportKind};
+use dnsdyno_queries::QueriesFormat;
 
 use crate::options::{Given, Refusal};
 use crate::server::{self, Family};

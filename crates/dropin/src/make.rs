@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dnsdyno_measure::shown;
 use dnsdyno_plan::{Draft, PlanError};
 use dnsdyno_runner::{Control, FinishedRun, Keep, Observer, Plans, QueryLogs, RunError, RunJob, Runner};
+use dnsdyno_text::shown;
 
 use crate::console::Console;
 

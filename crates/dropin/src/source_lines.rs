@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use dnsdyno_measure::shown;
-use dnsdyno_plan::source::{BadLine, BadReason, dnsperf_query};
+use dnsdyno_queries::{BadLine, BadReason, dnsperf_query};
+use dnsdyno_text::shown;
 
 /// dnsperf's warning about a malformed line.
 pub(crate) fn warning_of(bad: &BadLine) -> String {

@@ -12,7 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dnsdyno_plan::source::{Chunk, Maker};
+use dnsdyno_queries::{Chunk, Maker};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// The workers' ends of the queues of a run.

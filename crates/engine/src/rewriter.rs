@@ -2,7 +2,7 @@
 //! responses and to send them again; and what was found in the responses that a maker checks.
 
 use dnsdyno_measure::Arrivals;
-use dnsdyno_plan::source::{
+use dnsdyno_queries::{
     Checked, CookieFound, QueryToMake, ResponseToCheck, TsigFound, WorkerMaker, WorkerShare, strip,
 };
 use dnsdyno_transport::Batch;
@@ -232,7 +232,7 @@ const USUAL_LENGTH: usize = 1_024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dnsdyno_plan::source::{Maker, QueriesBuilder};
+    use dnsdyno_queries::{Maker, QueriesBuilder};
     use dnsdyno_wire::QueryForm;
     use std::sync::Arc;
 

@@ -10,7 +10,7 @@
 //! A single transport is a mix of one member with one group.
 
 use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
-use dnsdyno_plan::source::Picker;
+use dnsdyno_queries::Picker;
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 

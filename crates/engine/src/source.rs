@@ -1,6 +1,6 @@
 //! Where the queries of a run come from: a block that is repeated, chunks of a stream, or clients that ask.
 
-use dnsdyno_plan::source::{Picker, Queries};
+use dnsdyno_queries::{Picker, Queries};
 
 use crate::clients::{ClientModels, ClientQueries};
 use crate::feed::Feeds;

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dnsdyno_plan::source::{CHUNK_QUERIES, Chunk, Maker};
+use dnsdyno_queries::{CHUNK_QUERIES, Chunk, Maker};
 use dnsdyno_wire::Peek;
 
 use crate::feed::{FeedOut, Feeds, Next};

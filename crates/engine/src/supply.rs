@@ -1,7 +1,7 @@
 //! The queries of one worker, whatever their source.
 
 use dnsdyno_measure::Arrivals;
-use dnsdyno_plan::source::{Maker, Queries};
+use dnsdyno_queries::{Maker, Queries};
 use dnsdyno_wire::Peek;
 
 use crate::question::asks;

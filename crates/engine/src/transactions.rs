@@ -4,7 +4,7 @@
 //! answered, refused, timed out or interrupted. A query that falls back from UDP to TCP waits for a client, and is then
 //! outstanding once more.
 
-use dnsdyno_plan::source::{Queries, WorkerShare};
+use dnsdyno_queries::{Queries, WorkerShare};
 use dnsdyno_transport::Resources;
 
 use crate::connections::Connections;

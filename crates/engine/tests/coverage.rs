@@ -3,7 +3,7 @@
 use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_plan::StopLimits;
 use dnsdyno_plan::schedule::{Curve, Load, Piece};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Row, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
 use dnsdyno_wire::QueryForm;

@@ -10,7 +10,7 @@ use dnsdyno_measure::{
     Verdict, verdict,
 };
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_transport::{
     Batch, ConnectionEvent, Group, NeverSent, NextClient, Resources, Sent, Sink, Transport, Wake,

@@ -12,7 +12,7 @@ use common::Silence;
 use dnsdyno_engine::{Control, Job, Source, run};
 use dnsdyno_measure::verdict;
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::Sum;
 use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_transport::{Batch, ConnectionEvent, NextClient, Resources, Sent, Sink, Transport, Wake};
 use dnsdyno_wire::QueryForm;

@@ -7,7 +7,7 @@ use dnsdyno_engine::{Asked, Control, Job, Live, Observer, Reached, Source, StopC
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
 use dnsdyno_plan::StopLimits;
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Queries, QueriesBuilder};
+use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
 use dnsdyno_transport::{Sent, Stopped, Transport};

@@ -10,7 +10,7 @@ use common::{Intercepted, Silence};
 use dnsdyno_engine::{Control, Job, Source, run};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::schedule::{Constant, Load, Replay};
-use dnsdyno_plan::source::{Maker, Own, Queries, QueriesBuilder, QueryToMake, WorkerMaker, WorkerShare};
+use dnsdyno_queries::{Maker, Own, Queries, QueriesBuilder, QueryToMake, WorkerMaker, WorkerShare};
 use dnsdyno_record::Sum;
 use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};

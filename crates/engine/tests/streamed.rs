@@ -9,7 +9,7 @@ use common::{Intercepted, Silence};
 use dnsdyno_engine::{Control, FeedConfig, FeedIn, Feeds, Job, Source, run};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::schedule::Load;
-use dnsdyno_plan::source::{Chunk, ChunkBuilder, Own, Streamed};
+use dnsdyno_queries::{Chunk, ChunkBuilder, Own, Streamed};
 use dnsdyno_record::Sum;
 use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};

@@ -9,11 +9,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::units::rate;
 use dnsdyno_record::ReadError;
 use dnsdyno_report::diagnosis::{
     CellOfExperiment, ChosenRun, ExperimentDiagnosis, SearchDiagnosis, diagnosis,
 };
+use dnsdyno_text::units::rate;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dnsdyno_campaign::find::report::finding_json;
 use dnsdyno_campaign::find::{Finder, Finding, Settings, TrialsSoFar, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_record::Digest;
-use dnsdyno_report::finding::finding_json;
 use dnsdyno_runner::{Control, FinishedRun, Observer, RunError, Runner};
 use serde_json::Value;
 

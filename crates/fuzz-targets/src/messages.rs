@@ -3,10 +3,10 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use dnsdyno_plan::source::{
+use dnsdyno_plan::{Draft, Host};
+use dnsdyno_queries::{
     QueriesFormat, QueryToMake, Reading, ResponseToCheck, Selection, TsigFound, WorkerShare, read_input,
 };
-use dnsdyno_plan::{Draft, Host};
 use dnsdyno_wire::{Additional, HEADER_LEN, peek};
 
 /// A file of dynamic updates.

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
-use dnsdyno_plan::QueriesFormat;
-use dnsdyno_plan::source::{
+use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::{
     BadLines, Loaded, QueryToMake, Reading, Selection, WorkerShare, read_input, read_text, read_zone_text,
 };
 use dnsdyno_wire::{QueryForm, peek};

@@ -26,7 +26,6 @@ mod explanation;
 mod facts;
 mod fallback;
 pub mod finite;
-mod foreign;
 mod histogram;
 mod latency;
 mod loss;
@@ -39,7 +38,6 @@ mod replay;
 pub mod series;
 mod stamps;
 mod tally;
-pub mod units;
 mod verdict;
 mod warning;
 mod watched;
@@ -60,7 +58,6 @@ pub use evidence::Evidence;
 pub use explanation::{Explanation, add_explanations};
 pub use facts::{Fact, Facts};
 pub use fallback::{Fallback, FallbackFailure, Half};
-pub use foreign::{acts_on_a_terminal, shown};
 pub use histogram::{
     Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram, SIGNIFICANT_DIGITS, bucket_number,
 };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shown;
+use dnsdyno_text::shown;
 
 /// A process that may use the CPUs of the generator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 //!   temperature.cpu_celsius_milli   a temperature               45.3 °C
 //! ```
 
-use crate::units::{bytes, count, duration, percent, rate};
+use dnsdyno_text::units::{bytes, count, duration, percent, rate};
 
 /// The unit of a series, by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use dnsdyno_text::units::{count, counted, duration, percent};
 use serde::{Deserialize, Serialize};
 
 use crate::Neighbour;
-use crate::units::{count, counted, duration, percent};
 
 /// What the generator has met. Of the doubts of a verdict: a reason why rate and loss may not be those of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

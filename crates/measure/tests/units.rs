@@ -1,6 +1,6 @@
 //! Figures on the report page are those of the program: `web/src/format/units.ts` is tested with the same cases.
 
-use dnsdyno_measure::units;
+use dnsdyno_text::units;
 use serde_json::Value;
 
 #[test]

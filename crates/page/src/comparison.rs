@@ -1,7 +1,7 @@
 //! A comparison as the page has it: side `a` is the baseline, side `b` the candidate.
 
+use dnsdyno_campaign::compare::report::{unit_key, unlike_lines, verdict_key, words};
 use dnsdyno_campaign::compare::{self, BoundState, Compared, Outcome};
-use dnsdyno_report::comparison::{unit_key, unlike_lines, verdict_key, words};
 
 use crate::data::{ComparedMetric, Comparison, Expectation, Side};
 

@@ -2,7 +2,8 @@
 
 use dnsdyno_measure::{Counter, Group, Histogram, Latency, Visitor};
 use dnsdyno_record::{Digest, Header};
-use dnsdyno_report::{quantile, units};
+use dnsdyno_report::quantile;
+use dnsdyno_text::units;
 
 use crate::path::CounterPath;
 

@@ -13,8 +13,8 @@ mod document;
 use std::collections::BTreeMap;
 
 use dnsdyno_campaign::compare::{Figure, Kind};
+use dnsdyno_campaign::experiment::report::{Beside, COLUMNS, ExperimentReport, words};
 use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
-use dnsdyno_report::experiment::{Beside, COLUMNS, ExperimentReport, words};
 
 use crate::Options;
 use chart::{Chart, Curve, Point, Scale};

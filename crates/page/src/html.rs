@@ -108,7 +108,7 @@ fn script_json(page: &PageData) -> Result<String, PageError> {
     let json = serde_json::to_string(page)?;
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c == '<' || dnsdyno_measure::acts_on_a_terminal(c) {
+        match c == '<' || dnsdyno_text::acts_on_a_terminal(c) {
             true => {
                 c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
             }
@@ -129,7 +129,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' => out.push(' '),
-            c if dnsdyno_measure::acts_on_a_terminal(c) => out.push('\u{fffd}'),
+            c if dnsdyno_text::acts_on_a_terminal(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

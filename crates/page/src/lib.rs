@@ -161,7 +161,7 @@ fn title_of(runs: &[Run]) -> String {
 
 /// The path for a message.
 fn shown(path: &Path) -> String {
-    dnsdyno_measure::shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
+    dnsdyno_text::shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
 }
 
 /// Characters of a path in a message, which no system exceeds.

@@ -5,7 +5,8 @@ use std::path::Path;
 use dnsdyno_record::expect::{Decision, Expectations, Judged};
 use dnsdyno_record::{Digest, Event, Headline, Line, MembersBy, Row, RunReader};
 use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
-use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables, units};
+use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables};
+use dnsdyno_text::units;
 
 use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
 use crate::error::PageError;

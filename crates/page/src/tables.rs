@@ -2,7 +2,8 @@
 
 use dnsdyno_measure::{By, Connections, Encrypted, Fallback, HandshakeKind, Histogram, Key, Latency};
 use dnsdyno_record::{Digest, MembersBy};
-use dnsdyno_report::{caching_lines, cookie_counts, quantile, tables, tsig_counts, units};
+use dnsdyno_report::{caching_lines, cookie_counts, quantile, tables, tsig_counts};
+use dnsdyno_text::units;
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::counters;
@@ -56,7 +57,7 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
 }
 
 /// A table of the summary.
-fn as_is(id: &'static str, title: &'static str, table: &dnsdyno_report::Table) -> Table {
+fn as_is(id: &'static str, title: &'static str, table: &dnsdyno_text::layout::Table) -> Table {
     let columns: Vec<_> = table.columns().collect();
     let height = columns.first().map_or(0, |column| column.cells.len());
     Table {

@@ -8,9 +8,10 @@
 //! A page of a long run holds fewer of them, because each takes some octets for each row of a level.
 
 use dnsdyno_measure::series::{SeriesUnit, counts_loss, is_raw, value_text};
-use dnsdyno_measure::{Samples, Side, shown};
+use dnsdyno_measure::{Samples, Side};
 use dnsdyno_record::{Digest, Row};
-use dnsdyno_report::units::count;
+use dnsdyno_text::shown;
+use dnsdyno_text::units::count;
 
 use crate::columns::{Columns, Value};
 use crate::data::{self, Unit};

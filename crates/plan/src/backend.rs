@@ -2,7 +2,8 @@
 //!
 //! The options are parsed here; interface, queues and addresses are looked up when the run opens them.
 
-use crate::addresses::SourcePrefix;
+use dnsdyno_queries::SourcePrefix;
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::groups::Group;

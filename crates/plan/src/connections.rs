@@ -1,9 +1,10 @@
 //! The lifetime of connections: kept for all queries of a client, or closed after some.
 
+use dnsdyno_text::notation::parse_duration_ns;
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::kinds::TransportKind;
-use crate::units::parse_duration_ns;
 use crate::values::{above_zero, read, read_as};
 
 /// The lifetime of the connections of a run; each client has one at a time.

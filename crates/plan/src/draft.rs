@@ -11,15 +11,15 @@
 //! An option is in a group of `groups`; one that cannot be used in every run has a row in `rules`.
 
 use clap::Args;
+use dnsdyno_queries::QueriesFormat;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 use crate::member_draft::MemberDraft;
 use crate::quantity::{needed_quantity, number, quantity};
-use crate::source::QueriesFormat;
 
-/// The user's options; `None` = not given. Text fields with a unit hold what [`crate::units`] reads, such as `50k`
-/// or `1.5s`.
+/// The user's options; `None` = not given. Text fields with a unit hold what [`dnsdyno_text::notation`] reads, such as
+/// `50k` or `1.5s`.
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
 #[group(skip)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use dnsdyno_text::notation::parse_duration_ns;
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::kinds::{HttpMethod, TlsVersions, TransportKind};
-use crate::units::parse_duration_ns;
 use crate::values::{above_zero, absolute, filled, read_as};
 
 /// How the connections of a run are encrypted, and how HTTP carries queries; unused for transports that are not

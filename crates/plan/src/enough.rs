@@ -4,13 +4,13 @@
 //! Only what the plan shows for certain is refused. A closed loop without a number of queries may have any number.
 
 use dnsdyno_measure::percentile_name;
-use dnsdyno_measure::units::count;
+use dnsdyno_text::notation::format_duration_ns;
+use dnsdyno_text::units::count;
 
 use crate::error::PlanError;
 use crate::expect::Expectation;
 use crate::plan::Plan;
 use crate::schedule::{Curve, ENDLESS_NS, Load, Phase};
-use crate::units::format_duration_ns;
 
 impl Plan {
     /// Refuses expectations and conditions on percentiles that need more queries than there will be. With the number

@@ -4,11 +4,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use dnsdyno_queries::TsigError;
+use dnsdyno_text::notation::UnitError;
+
 use crate::expect::ExpectError;
 use crate::kinds::Family;
 use crate::schedule::CurveError;
-use crate::source::TsigError;
-use crate::units::UnitError;
 
 /// Why a draft is not a valid plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -1,8 +1,9 @@
 //! The interval of the record: given, or the longest usual one that divides every phase.
 
+use dnsdyno_text::notation::format_duration_ns;
+
 use crate::error::PlanError;
 use crate::schedule::Load;
-use crate::units::format_duration_ns;
 
 /// Usual lengths, longest first. A second unless the load has shorter phases.
 const USUAL_NS: [u64; 7] =

@@ -2,15 +2,13 @@
 //!
 //! ```text
 //! flags ──► Draft ─┐
-//!                  ├─ overlay ─► Draft ─ validate ─► Plan ─┬─ source.load ─► Queries
+//!                  ├─ overlay ─► Draft ─ validate ─► Plan ─┬─ source (`queries`)
 //! plan.toml ► Draft┘               ▲                       ├─ load ────────► Curve ─► Cursor (a worker's)
 //!                                  └────── to_draft ───────┘                 or a closed-loop window
 //! ```
 //!
 //! - [`Draft`]: the user's options, unchecked; [`Plan`]: the whole run, fully validated;
-//! - [`source`]: the queries, encoded once ([`source::Queries`]);
-//! - [`schedule`]: the load over time, a pure curve ([`schedule::Curve`]) or a window of queries;
-//! - [`units`]: quantities as people write them.
+//! - [`schedule`]: the load over time, a pure curve ([`schedule::Curve`]) or a window of queries.
 //!
 //! Nothing here opens a socket or reads a clock: instants are nanoseconds since the start of a run.
 #![forbid(unsafe_code)]
@@ -33,21 +31,20 @@ mod mix;
 mod overlay;
 mod plan;
 mod quantity;
+pub mod replay;
 mod rules;
 pub mod schedule;
 mod selection;
 mod servers;
-pub mod source;
 mod stop;
 mod target;
-pub mod units;
 mod usual_workers;
 mod values;
 mod watch;
 mod watch_plan;
 mod workers;
 
-pub use addresses::{PortRange, ProxySource, SourcePrefix};
+pub use addresses::{PortRange, ProxySource};
 pub use backend::{Backend, XdpCopy, XdpMode, XdpPlan, mac_text};
 pub use connections::ConnectionPlan;
 pub use draft::{Draft, LOAD as LOAD_HEADING, PieceDraft};
@@ -60,7 +57,6 @@ pub use messages::MessagePlan;
 pub use mix::{MOST_MEMBERS, Mix, MixMember};
 pub use plan::{Host, Plan};
 pub use schedule::{Cursor, Curve, Load, Phase, Shape};
-pub use source::{Queries, QueriesFormat, QuerySource};
 pub use stop::{Stop, StopLimits};
 pub use target::{Resolve, Target, target_is_harmless};
 pub use usual_workers::UsualWorkers;

@@ -1,12 +1,13 @@
 //! The load of a draft, and what ends it.
 
+use dnsdyno_queries::{Order, QuerySource, Selection};
+use dnsdyno_text::notation::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
+
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
 use crate::groups::Group;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
-use crate::source::{Order, QuerySource, Selection};
 use crate::stop::Stop;
-use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
 use crate::values::read;
 
 /// The default window: a closed loop, as in dnsperf.

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dnsdyno_wire::{DEFAULT_EDNS_SIZE, EdnsOptions};
-
-use crate::addresses::SourcePrefix;
-use crate::draft::Draft;
-use crate::error::PlanError;
-use crate::source::{
+use dnsdyno_queries::SourcePrefix;
+use dnsdyno_queries::{
     EcsChoice, EdnsPerQuery, Maker, Signer, SourceError, TsigKey, edns_option, tsig_record_len,
 };
+use dnsdyno_wire::{DEFAULT_EDNS_SIZE, EdnsOptions};
+
+use crate::draft::Draft;
+use crate::error::PlanError;
 use crate::values::{absolute, read_as, within};
 
 /// What is added to each message when it is sent.

@@ -4,9 +4,12 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use dnsdyno_queries::replay::{CapturedServer, ReplayPlan};
+use dnsdyno_queries::{BadLines, QuerySource, Reading, Selection, SourcePrefix};
+use dnsdyno_text::notation::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
 use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
-use crate::addresses::{PortRange, ProxySource, SourcePrefix};
+use crate::addresses::{PortRange, ProxySource};
 use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
@@ -21,11 +24,8 @@ use crate::mix::{Mix, MixMember, Ways};
 use crate::schedule::{Load, Phase, Shape};
 use crate::selection::{selection, source};
 use crate::servers::Lookup;
-use crate::source::replay::{CapturedServer, ReplayPlan};
-use crate::source::{BadLines, QuerySource, Reading, Selection};
 use crate::stop::{Stop, StopLimits};
 use crate::target::{Resolve, Target};
-use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::watch::Watch;

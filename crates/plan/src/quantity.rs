@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-use crate::units::parse_count;
+use dnsdyno_text::notation::parse_count;
 
 /// Reads the quantity of an optional key.
 pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

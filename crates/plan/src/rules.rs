@@ -1,13 +1,14 @@
 //! Which option can be used with which load, transport and backend, and with which other options.
 
-use crate::addresses::SourcePrefix;
+use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::SourcePrefix;
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::groups::Group;
 use crate::kinds::TlsVersions::Only12;
 use crate::kinds::TransportKind;
 use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
-use crate::source::QueriesFormat;
 
 impl Draft {
     fn is_signed(&self) -> bool {

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use dnsdyno_queries::{ClientsSource, Generator, HitRate, Order, QuerySource, Selection, TypeWeights};
+use dnsdyno_text::notation::{format_duration_ns, parse_duration_ns, parse_percent};
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::groups::Group;
-use crate::source::{ClientsSource, Generator, HitRate, Order, QuerySource, Selection, TypeWeights};
-use crate::units::{format_duration_ns, parse_duration_ns, parse_percent};
 use crate::values::{absolute, limited, read};
 
 /// The source that the options name.

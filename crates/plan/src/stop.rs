@@ -1,9 +1,10 @@
 //! What ends a run, besides the end of its load.
 
+use dnsdyno_text::notation::{parse_count, parse_duration_ns};
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::expect::{ExpectError, StopCondition, StopLimit};
-use crate::units::{parse_count, parse_duration_ns};
 use crate::values::{above_zero, read};
 
 /// What ends a run. At least one is set unless the load itself ends.

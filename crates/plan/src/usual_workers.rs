@@ -3,11 +3,12 @@
 
 use std::fmt;
 
+use dnsdyno_text::notation::format_rate_qps;
+
 use crate::connections::ConnectionPlan;
 use crate::kinds::TransportKind;
 use crate::mix::Mix;
 use crate::schedule::{Load, Phase};
-use crate::units::format_rate_qps;
 
 /// The number of workers that dnsdyno has chosen, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]

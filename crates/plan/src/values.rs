@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_text::notation::UnitError;
+
 use crate::error::PlanError;
 use crate::expect::ExpectError;
-use crate::units::UnitError;
 
 /// Reads an optional quantity.
 pub(crate) fn read<T>(

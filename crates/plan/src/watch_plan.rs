@@ -1,10 +1,11 @@
 //! A plan that watches and sends nothing: `dnsdyno watch`.
 
+use dnsdyno_text::notation::{format_duration_ns, parse_duration_ns};
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::plan::{Host, INTERVAL_NS};
 use crate::target::{Target, Wanted};
-use crate::units::{format_duration_ns, parse_duration_ns};
 use crate::values::{filled, limited};
 use crate::watch::Watch;
 

@@ -13,8 +13,8 @@ mod configuration;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use dnsdyno_measure::shown;
 use dnsdyno_plan::{At, ServerWatch};
+use dnsdyno_text::shown;
 
 use self::configuration::{Process, Statistics, statistics_of};
 use crate::command::Command;

@@ -8,6 +8,9 @@ mod times;
 use std::fs;
 use std::net::SocketAddr;
 
+use dnsdyno_measure::{Side, Watched, WatchedKind};
+use dnsdyno_servers::server_of_process;
+
 use self::queues::Queues;
 use self::times::Times;
 use crate::cgroup::Cgroup;
@@ -20,8 +23,6 @@ use crate::place::sockets_of;
 use crate::sockets::Sockets;
 use crate::source::{OpenError, ReadError, Reading, Source};
 use crate::thing::{Namespace, Thing};
-use dnsdyno_measure::{Side, Watched, WatchedKind};
-use dnsdyno_servers::server_of_process;
 
 pub(crate) fn open(pid: Option<u32>, opening: &mut Opening<'_>) -> Result<(), OpenError> {
     let groups = match pid {

@@ -199,7 +199,7 @@ pub(crate) fn check_watched(intervals: &[Option<Samples>], sum: &[Option<Samples
         let (Some(intervals), Some(sum)) = (intervals, sum) else { continue };
         for (name, rise) in &intervals.counters {
             if let Some(of_run) = sum.counters.get(name).filter(|of_run| *of_run < rise) {
-                let counter = format!("watched.{source}.{}", dnsdyno_measure::shown(name, LONGEST_SHOWN));
+                let counter = format!("watched.{source}.{}", dnsdyno_text::shown(name, LONGEST_SHOWN));
                 return Err(Misfit::NotTheSum { counter, sum: *of_run, intervals: *rise });
             }
         }

@@ -9,7 +9,8 @@
 
 use std::borrow::Cow;
 
-use dnsdyno_measure::{Changes, Percentiles, bounded, shown};
+use dnsdyno_measure::{Changes, Percentiles, bounded};
+use dnsdyno_text::shown;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

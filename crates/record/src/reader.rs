@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use crate::fit::{self, Misfit, Order};
 use crate::index::{self, Place, RollUp};

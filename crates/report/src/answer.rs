@@ -12,6 +12,7 @@ mod worst;
 use dnsdyno_measure::{BoundedLatency, Bounds, Latency};
 use dnsdyno_record::held::{Growth, HELD_LOSS, Load};
 use dnsdyno_record::{Digest, Ended, Headline};
+use dnsdyno_text::units::{count, counted, duration, length, percent, rate};
 
 use crate::bounds;
 use crate::check::only_refusals;
@@ -21,7 +22,6 @@ use crate::figures::{
 };
 use crate::quantile::quantile;
 use crate::steps::Steps;
-use crate::units::{count, counted, duration, length, percent, rate};
 use crate::verdict::{State, Verdict, verdict};
 
 /// The answer of a run.

@@ -2,15 +2,15 @@
 
 use dnsdyno_measure::{BoundedLatency, Bounds, PERCENTILES};
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::NOTHING;
+use dnsdyno_text::units::duration;
 use serde_json::{Map, Value, json};
 
-use crate::layout::NOTHING;
 use crate::objects::quantile as object;
 use crate::quantile::quantile;
-use crate::units::duration;
 
 /// A percentile in a cell: `286 µs`, or `~286 µs` where its ends are too far apart for it to be called the server's.
-pub(crate) fn cell(bounds: Option<Bounds>, timeout_ns: u64) -> String {
+pub fn cell(bounds: Option<Bounds>, timeout_ns: u64) -> String {
     let mark = if bounds.is_some_and(|bounds| bounds.is_wide()) { "~" } else { "" };
     format!("{mark}{}", quantile(bounds.map(|bounds| bounds.upper), timeout_ns))
 }
@@ -57,7 +57,7 @@ pub(crate) fn as_json(percentiles: &BoundedLatency<'_>, timeout_ns: u64) -> Valu
 }
 
 /// That of one percentile.
-pub(crate) fn one_as_json(bounds: Bounds, timeout_ns: u64) -> Value {
+pub fn one_as_json(bounds: Bounds, timeout_ns: u64) -> Value {
     json!({
         "lower": object(Some(bounds.lower), timeout_ns),
         "upper": object(Some(bounds.upper), timeout_ns),

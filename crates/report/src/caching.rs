@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{ByProcedure, CacheState, CachingClients, ProcedureKind};
 
-use crate::units::{count, duration, percent};
+use dnsdyno_text::units::{count, duration, percent};
 
 /// A label, and what was found; only what occurred.
 pub fn caching_lines(clients: &CachingClients) -> Vec<(&'static str, Vec<String>)> {

@@ -4,8 +4,8 @@ use dnsdyno_capture::contents::{Client, Contents, Rate, Share};
 use dnsdyno_capture::{CaptureCounts, WrittenCounts};
 use jiff::Timestamp;
 
-use crate::layout::{NARROWEST, Table, flow_after};
-use crate::units::{count, counted, duration, length, percent, rate};
+use dnsdyno_text::layout::{NARROWEST, Table, flow_after};
+use dnsdyno_text::units::{count, counted, duration, length, percent, rate};
 
 /// What is in a capture, in lines of at most `width` columns (40 at least).
 pub fn capture_text(contents: &Contents, width: usize) -> String {

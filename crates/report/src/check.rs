@@ -3,8 +3,8 @@
 use dnsdyno_record::{Check, Digest, TlsCheck};
 use dnsdyno_wire::rcode_name;
 
-use crate::foreign::safe;
-use crate::units::{counted, duration};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{counted, duration};
 
 /// What was found over one transport of one server: `NOERROR over udp in 412 µs, version BIND 9.18.41, NSID ns1`.
 pub fn check_line(check: &Check) -> String {

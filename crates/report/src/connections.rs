@@ -5,12 +5,12 @@ use dnsdyno_measure::{
     Histogram, Latency, PERCENTILES, Quantile, StreamFailure,
 };
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::{flow, paragraph};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, duration};
 use serde_json::Value;
 
-use crate::foreign::safe;
-use crate::layout::{flow, paragraph};
 use crate::objects::counters;
-use crate::units::{count, counted, duration};
 
 /// Writes the section.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {

@@ -40,8 +40,8 @@ use timeline::Timeline;
 use tracks::Track;
 use words::{Described, verdict_of};
 
-use crate::foreign::safe;
-use crate::units::{count, counted};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted};
 
 /// Diagnoses the run whose record is at `path`, a run's folder or its file.
 ///

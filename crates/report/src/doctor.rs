@@ -10,12 +10,13 @@ mod condition;
 
 use std::collections::BTreeSet;
 
-use dnsdyno_measure::units::count;
-use dnsdyno_measure::{Fact, Facts, shown};
+use dnsdyno_measure::{Fact, Facts};
+use dnsdyno_text::shown;
+use dnsdyno_text::units::count;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::paragraph;
 use condition::Condition;
+use dnsdyno_text::layout::paragraph;
 
 /// What was found on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,11 +2,11 @@
 
 use dnsdyno_measure::percentile_name;
 use dnsdyno_record::expect::{Decision, EachOutcome, Ends, Measured, Missed, Outcome, PartKind};
+use dnsdyno_text::safe;
+use dnsdyno_text::units;
 use serde_json::{Value, json};
 
 use crate::figures::share;
-use crate::foreign::safe;
-use crate::units;
 
 /// The outcome of an expectation on a run, as a line.
 pub fn outcome_text(outcome: &Outcome) -> String {
@@ -103,7 +103,7 @@ pub fn measured_text(measured: &Measured) -> String {
 }
 
 /// A figure; where it does not decide, with how much of it may be the generator's.
-pub(crate) fn ends_text(ends: &Ends, decision: Decision) -> String {
+pub fn ends_text(ends: &Ends, decision: Decision) -> String {
     let text = measured_text(&ends.measured);
     match decision {
         Decision::Undecided => format!("{text}, {}", ours_text(ends)),

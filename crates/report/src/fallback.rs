@@ -2,15 +2,15 @@
 
 use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
 use dnsdyno_record::{Digest, Headline, MemberInfo, MembersBy};
+use dnsdyno_text::layout::{NOTHING, Table, flow};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, percent, rate};
 use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
 use crate::figures::{run_rate, share};
-use crate::foreign::safe;
-use crate::layout::{NOTHING, Table, flow};
 use crate::objects::{self, counters};
 use crate::quantile::quantile;
-use crate::units::{count, counted, percent, rate};
 
 /// Writes how many transactions were retried, the parts of their time, and where they failed.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {

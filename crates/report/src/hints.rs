@@ -9,11 +9,11 @@
 
 use dnsdyno_measure::{Histogram, Quantile, Tsig, TsigFailure};
 use dnsdyno_record::{Digest, Headline, Row};
+use dnsdyno_text::layout::paragraph;
+use dnsdyno_text::units::{counted, duration, percent};
 use serde_json::{Value, json};
 
 use crate::figures::sent;
-use crate::layout::paragraph;
-use crate::units::{counted, duration, percent};
 
 /// A likely cause for figures of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]

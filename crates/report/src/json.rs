@@ -4,8 +4,9 @@
 
 use std::io::{self, Write};
 
-use dnsdyno_measure::{Tally, Warning, acts_on_a_terminal};
+use dnsdyno_measure::{Tally, Warning};
 use dnsdyno_record::{Digest, Headline, Interval, Row, WorkerUse};
+use dnsdyno_text::acts_on_a_terminal;
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 

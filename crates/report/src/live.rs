@@ -1,11 +1,11 @@
 //! The figures of a run in progress, as they change: those of a wall interval, or of several.
 
 use dnsdyno_measure::{Arrivals, Latency, PERCENTILES};
+use dnsdyno_text::layout::{flow, flow_after};
+use dnsdyno_text::units::{count, rate, seconds};
 
 use crate::figures::longest;
-use crate::layout::{flow, flow_after};
 use crate::quantile::quantile;
-use crate::units::{count, rate, seconds};
 
 /// The figures of one or several wall intervals.
 #[derive(Clone, Copy, Debug)]

@@ -54,7 +54,7 @@ pub(crate) fn latency(latency: Latency<'_>, timeout_ns: u64) -> Value {
 }
 
 /// `{"ns": 1234, "beyond_timeout": false}`, or null without enough queries.
-pub(crate) fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> Value {
+pub fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> Value {
     quantile.map_or(Value::Null, |quantile| {
         let written = quantile.written(timeout_ns);
         json!({ "ns": written.ns, "beyond_timeout": written.beyond_timeout })

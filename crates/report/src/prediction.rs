@@ -3,11 +3,11 @@
 use dnsdyno_clients::predict::{Case, Curves, Forecast, Prediction};
 use dnsdyno_clients::{Names, Policy};
 use dnsdyno_measure::CacheState;
-use dnsdyno_measure::units::{bytes, count, percent, rate};
+use dnsdyno_text::layout::{Table, paragraph};
+use dnsdyno_text::units::{bytes, count, percent, rate};
 use serde_json::{Value, json};
 
 use crate::caching::state_in_words;
-use crate::layout::{Table, paragraph};
 
 /// A forecast as text, in lines of `width` columns.
 pub fn prediction_text(forecast: &Forecast, width: usize) -> String {

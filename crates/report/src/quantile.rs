@@ -2,8 +2,8 @@
 
 use dnsdyno_measure::Quantile;
 
-use crate::layout::NOTHING;
-use crate::units::{duration, setting};
+use dnsdyno_text::layout::NOTHING;
+use dnsdyno_text::units::{duration, setting};
 
 /// A percentile as text: `1.23 ms`, `>5 s` where it is among the unanswered, `-` for none.
 pub fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {

@@ -3,10 +3,10 @@
 
 use dnsdyno_measure::{AnswerCounts, Latency, Quantile, ReplayCounts};
 use dnsdyno_record::{Digest, Headline};
+use dnsdyno_text::layout::flow_after;
+use dnsdyno_text::units::{count, counted, duration, percent};
 
 use crate::figures::{lateness, share};
-use crate::layout::flow_after;
-use crate::units::{count, counted, duration, percent};
 
 /// Appends the section; nothing where no capture was replayed.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {

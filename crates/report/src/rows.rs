@@ -1,13 +1,13 @@
 //! The table of rows: one per phase, or one per few seconds.
 
 use dnsdyno_record::{Digest, Headline, Row};
+use dnsdyno_text::layout::{NOTHING, Table};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{percent, rate, seconds};
 
 use crate::bounds::cell;
 use crate::figures::{headline, judged, lateness, longest, lost, row_rate, sent, share};
-use crate::foreign::safe;
-use crate::layout::{NOTHING, Table};
 use crate::quantile::quantile;
-use crate::units::{percent, rate, seconds};
 
 /// Appends the table.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {

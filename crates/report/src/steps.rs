@@ -12,10 +12,10 @@
 use dnsdyno_measure::Tally;
 use dnsdyno_record::held::{Growth, HELD_LOSS, Load, growth_of_step};
 use dnsdyno_record::{Digest, Headline, Row};
+use dnsdyno_text::units::{counted, duration, percent, rate};
 use serde_json::{Value, json};
 
 use crate::figures::{judged, lost, share};
-use crate::units::{counted, duration, percent, rate};
 
 /// The rates of a load, lowest first.
 pub(crate) struct Steps<'a> {

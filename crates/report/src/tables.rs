@@ -1,8 +1,8 @@
 //! The tables of a summary, for whoever shows them in another form; and the warnings above them.
 
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::Table;
 
-use crate::layout::Table;
 use crate::text::{head, latencies, queries};
 use crate::{check, fallback, rows};
 

@@ -6,15 +6,15 @@ pub(crate) mod queries;
 mod verdict;
 
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::{NARROWEST, paragraph};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{counted, length};
 
 use crate::connections;
 use crate::fallback;
-use crate::foreign::safe;
 use crate::hints;
-use crate::layout::{NARROWEST, paragraph};
 use crate::replay;
 use crate::rows;
-use crate::units::{counted, length};
 use crate::watched;
 
 /// The summary of `digest` in lines of at most `width` columns (40 at least), with a newline

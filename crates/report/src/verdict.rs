@@ -1,9 +1,9 @@
 //! What a run says about its generator and the host of it, in words.
 
 use dnsdyno_record::Digest;
+use dnsdyno_text::units::percent;
 
 use crate::bounds::wide;
-use crate::units::percent;
 
 /// Whether rate and loss may be those of the generator or of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

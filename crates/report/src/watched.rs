@@ -9,8 +9,8 @@ use dnsdyno_measure::series::{counts_loss, is_raw, rise_text, value_text};
 use dnsdyno_measure::{Watched, WatchedKind};
 use dnsdyno_record::Digest;
 
-use crate::foreign::safe;
-use crate::layout::{Table, paragraph};
+use dnsdyno_text::layout::{Table, paragraph};
+use dnsdyno_text::safe;
 
 /// Appends the section; nothing where nothing was watched.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {

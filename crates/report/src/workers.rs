@@ -2,10 +2,10 @@
 //! limit.
 
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::{NOTHING, Table};
+use dnsdyno_text::units::{duration, percent, rate};
 
 use crate::figures::run_rate;
-use crate::layout::{NOTHING, Table};
-use crate::units::{duration, percent, rate};
 
 /// A table of the workers in lines of at most `width` columns; empty where the record has none.
 pub fn workers(digest: &Digest, width: usize) -> String {

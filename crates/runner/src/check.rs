@@ -12,7 +12,7 @@ mod exchange;
 mod identity;
 mod words;
 
-use dnsdyno_plan::Queries;
+use dnsdyno_queries::Queries;
 use dnsdyno_record::{Check, TlsCheck};
 use dnsdyno_sys::clock;
 use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open, tls};

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use dnsdyno_clients::{Ask, Checked, Clients, Names, Outcome, Share};
 use dnsdyno_engine::{ClientModel, ClientModels, Upcoming};
 use dnsdyno_measure::CachingClients;
-use dnsdyno_plan::source::{Loaded, SourceError};
-use dnsdyno_plan::units::format_duration_ns;
-use dnsdyno_plan::{Plan, QuerySource};
+use dnsdyno_plan::Plan;
+use dnsdyno_queries::QuerySource;
+use dnsdyno_queries::{Loaded, SourceError};
 use dnsdyno_record::Header;
+use dnsdyno_text::notation::format_duration_ns;
 use dnsdyno_transport::{Description, Kind as TransportKind};
 use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm, TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 

@@ -1,9 +1,10 @@
 //! Translates a plan into the description from which its transports are opened.
 
 use dnsdyno_plan::{
-    Backend, ConnectionPlan, EncryptionPlan, HttpMethod, MixMember, Plan, PortRange, Queries, Target,
-    TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
+    Backend, ConnectionPlan, EncryptionPlan, HttpMethod, MixMember, Plan, PortRange, Target, TlsVersions,
+    TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
 };
+use dnsdyno_queries::Queries;
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};

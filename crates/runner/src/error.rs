@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dnsdyno_plan::PlanError;
-use dnsdyno_plan::source::SourceError;
+use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Check, WriteError};
 use dnsdyno_transport::OpenError;
 

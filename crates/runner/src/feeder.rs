@@ -14,8 +14,9 @@ use std::time::Duration;
 use dnsdyno_engine::FeedIn;
 use dnsdyno_measure::ReplayCounts;
 use dnsdyno_plan::Plan;
-use dnsdyno_plan::source::replay::{QueryReader, Roster, Timing};
-use dnsdyno_plan::source::{ChunkBuilder, Own, Streamed};
+use dnsdyno_plan::replay::{Roster, Timing};
+use dnsdyno_queries::replay::QueryReader;
+use dnsdyno_queries::{ChunkBuilder, Own, Streamed};
 
 /// What a replay begins with.
 pub(crate) struct Feeder {

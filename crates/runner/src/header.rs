@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use dnsdyno_measure::Watched;
-use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::units::format_rate_qps;
 use dnsdyno_plan::{Load, MixMember, Plan, mac_text};
+use dnsdyno_queries::Loaded;
 use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, XdpInfo, command_line};
 use dnsdyno_sys::xdp::Attached;
+use dnsdyno_text::notation::format_rate_qps;
 use dnsdyno_transport::xdp::XdpFacts;
 
 /// What was seen before the load.

@@ -1,7 +1,7 @@
 //! Loads the queries of a plan.
 
 use dnsdyno_plan::Plan;
-use dnsdyno_plan::source::Loaded;
+use dnsdyno_queries::Loaded;
 
 use crate::error::RunError;
 use crate::observer::{Note, Observer};

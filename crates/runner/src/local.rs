@@ -1,8 +1,9 @@
 //! Runs on this host, against a real server.
 
 use dnsdyno_engine::Control;
-use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Backend, Draft, Plan, QuerySource, XdpPlan};
+use dnsdyno_plan::{Backend, Draft, Plan, XdpPlan};
+use dnsdyno_queries::Loaded;
+use dnsdyno_queries::QuerySource;
 use dnsdyno_record::{BackendInfo, Check};
 use dnsdyno_transport::{Description, Kind, Opened, open};
 

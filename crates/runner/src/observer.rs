@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use dnsdyno_engine::Live;
-use dnsdyno_plan::source::BadLine;
+use dnsdyno_queries::BadLine;
 use dnsdyno_record::{Check, Digest, Event, Header, Interval, WriteError};
 
 /// Receives the progress of a run. Each method is optional.

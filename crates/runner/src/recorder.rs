@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_plan::{Draft, Plan, Queries, QueriesFormat};
+use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_queries::{Queries, QueriesFormat};
 use dnsdyno_record::expect::EachOutcome;
 use dnsdyno_record::{
     Digest, Event, Header, HostInfo, Interval, PACKED_FILE, RUN_FILE, RunWriter, Sum, WriteError,

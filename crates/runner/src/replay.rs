@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use dnsdyno_engine::{Asked, Control, FeedConfig, Feeds};
-use dnsdyno_plan::source::replay::{Roster, Scan, USUAL_TYPES};
-use dnsdyno_plan::source::{Loaded, Own, QueriesBuilder, SourceError};
+use dnsdyno_plan::replay::Roster;
 use dnsdyno_plan::{Load, Plan};
+use dnsdyno_queries::replay::{Scan, USUAL_TYPES};
+use dnsdyno_queries::{Loaded, Own, QueriesBuilder, SourceError};
 use dnsdyno_record::{Ended, Header, Sum};
 use dnsdyno_transport::{Description, Kind};
 use dnsdyno_wire::{QueryForm, TYPE_NS};
@@ -36,8 +37,9 @@ impl Replay {
     ) -> Result<Replay, RunError> {
         let mut plan = plan.clone();
         let is_read_once = plan.replay.file.is_none() || plan.replay.has_clients;
-        let scan = if is_read_once { None } else { Some(scan(&plan, control, observer)?) };
-        let found = scan.as_ref().map(|scan| scan.clients.iter().map(|of_member| *of_member as usize).sum());
+        let scanned = if is_read_once { None } else { Some(scan(&plan, control, observer)?) };
+        let (scan, clients) = scanned.unzip();
+        let found = clients.as_ref().map(|clients| clients.iter().map(|of_member| *of_member as usize).sum());
         let wanted = match found {
             Some(found) => found,
             None if plan.replay.has_clients => plan.clients,
@@ -45,7 +47,7 @@ impl Replay {
         };
         let most = most_clients(&plan);
         plan.clients = wanted.clamp(plan.workers, most.max(plan.workers));
-        let seats = seats(&plan, scan.as_ref());
+        let seats = seats(&plan, clients.as_deref());
         let shared = found.filter(|found| *found > plan.clients);
         observer.note(&Note::Replay {
             queries: scan.as_ref().map(|scan| scan.queries),
@@ -153,20 +155,21 @@ impl Feeding {
     }
 }
 
-/// Reads the whole capture.
-fn scan(plan: &Plan, control: &Control, observer: &mut dyn Observer) -> Result<Scan, RunError> {
+/// Reads the whole capture; with what it holds, the number of clients of each member of the mix.
+fn scan(plan: &Plan, control: &Control, observer: &mut dyn Observer) -> Result<(Scan, Vec<u32>), RunError> {
     let reader = plan.replay.open().map_err(SourceError::from)?;
     let origin = reader.origin().to_owned();
     observer.note(&Note::ReadingCapture { origin: &origin, queries: 0 });
-    let roster = Roster::new(&plan.mix, plan.seed);
-    let scanned = Scan::of(reader, roster, &mut |queries| {
+    let mut roster = Roster::new(&plan.mix, plan.seed);
+    let mut client = |address| _ = roster.seat(address);
+    let scanned = Scan::of(reader, &mut client, &mut |queries| {
         observer.note(&Note::ReadingCapture { origin: &origin, queries });
         control.asked() == Asked::Nothing
     });
     let scan = scanned.map_err(SourceError::from)?.ok_or(RunError::StoppedBefore)?;
     match scan.queries {
         0 => Err(SourceError::NoQueryInCapture { origin, skipped: scan.skipped }.into()),
-        _ => Ok(scan),
+        _ => Ok((scan, roster.of_member().to_vec())),
     }
 }
 
@@ -197,14 +200,14 @@ fn first_query(plan: &Plan) -> Result<Loaded, RunError> {
     })
 }
 
-/// The clients of each member of the mix.
-fn seats(plan: &Plan, scan: Option<&Scan>) -> Vec<u32> {
+/// The clients of each member of the mix; `counted` is their number in the capture.
+fn seats(plan: &Plan, counted: Option<&[u32]>) -> Vec<u32> {
     let members = plan.mix.members.len().max(1);
-    let counted = scan.filter(|scan| scan.clients.len() == members);
-    let found: usize = counted.map_or(0, |scan| scan.clients.iter().map(|seats| *seats as usize).sum());
+    let counted = counted.filter(|clients| clients.len() == members);
+    let found: usize = counted.map_or(0, |clients| clients.iter().map(|seats| *seats as usize).sum());
     let of_member = |number: usize| {
         let share = match (counted, plan.mix.members.get(number)) {
-            (Some(scan), _) if found > 0 => f64::from(scan.clients[number]) / found as f64,
+            (Some(clients), _) if found > 0 => f64::from(clients[number]) / found as f64,
             (None, Some(member)) => plan.mix.share(member),
             _ => 1.0,
         };

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparation_ns};
-use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Plan, QuerySource};
+use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
+use dnsdyno_queries::Loaded;
+use dnsdyno_queries::QuerySource;
 use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum, WriteError};
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};

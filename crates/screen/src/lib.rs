@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod draw;
-mod foreign;
 mod history;
 mod lines;
 mod moving;

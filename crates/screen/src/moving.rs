@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use dnsdyno_measure::series::{counts_loss, is_raw, rise_text, value_text};
 use dnsdyno_record::{Header, Interval};
 
-use crate::foreign::safe;
+use dnsdyno_text::safe;
 
 /// What is known of each series.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ impl SeriesTracks {
 
     /// A line for each of the series that tell most and moved in the last interval: when, source, series, now, in all.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let at = dnsdyno_report::units::length(self.to_ns);
+        let at = dnsdyno_text::units::length(self.to_ns);
         let moved_now =
             |mover: &MovedSeries| mover.values.last().copied().flatten().is_some_and(|value| value > 0);
         let movers = self.movers().into_iter().filter(moved_now).take(MOST_LINES);

@@ -122,7 +122,7 @@ pub(crate) fn runs() -> Vec<(&'static str, State)> {
     };
     let mut hostile = running(&hostile, None, 9);
     hostile.note(HOSTILE);
-    hostile.stopping(crate::foreign::safe(HOSTILE));
+    hostile.stopping(dnsdyno_text::safe(HOSTILE));
     hostile.judged(vec![Warning::SocketDrops { packets: 3, timed_out: 12 }]);
     vec![
         ("stair", running(&header(), Some(40 * SECOND), 23)),

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
-use dnsdyno_report::units::{count, counted, length};
 use dnsdyno_report::{check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, length};
 
-use crate::foreign::safe;
 use crate::lines::{self, Lines};
 use crate::show::Show;
 use crate::state::{Passed, State};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use dnsdyno_measure::{Arrivals, Tally, Warning, WorkerUse};
 use dnsdyno_record::{Header, Headline, Interval, Phase};
 use dnsdyno_report::LiveFigures;
-use dnsdyno_report::units::{length, rate};
 use dnsdyno_runner::Live;
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{length, rate};
 
-use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
 use crate::moving::{MovedSeries, SeriesTracks};
 use crate::recent::{Recent, Sum};

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use dnsdyno_record::{Digest, Event, Header, Interval};
 use dnsdyno_report::json_line;
 use dnsdyno_runner::{Control, Note, Observer, StopCause};
+use dnsdyno_text::safe;
 use serde_json::{Value, json};
 
-use crate::foreign::safe;
 use crate::moving::SeriesTracks;
 use crate::screen::environment_allows_a_screen;
 use crate::show::Show;

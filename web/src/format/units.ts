@@ -1,5 +1,5 @@
 /**
- * Figures as text, as the program writes them (`crates/measure/src/units.rs`), so that a figure is the same on the page
+ * Figures as text, as the program writes them (`crates/text/src/units.rs`), so that a figure is the same on the page
  * and in `dnsdyno show`. Both sides are tested with `tests/units.json`.
  */
 

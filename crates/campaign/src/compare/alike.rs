@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dnsdyno_measure::units::setting;
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::units::{parse_count, parse_duration_ns};
 use dnsdyno_record::{Header, MemberInfo, Phase};
+use dnsdyno_text::notation::{parse_count, parse_duration_ns};
+use dnsdyno_text::units::setting;
 
 use super::run::ComparedRun;
 

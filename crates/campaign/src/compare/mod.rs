@@ -150,6 +150,7 @@ impl Judge<'_> {
 mod equals;
 #[cfg(test)]
 mod gates;
+pub mod report;
 #[cfg(test)]
 pub(crate) mod sample;
 #[cfg(test)]

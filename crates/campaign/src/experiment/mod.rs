@@ -16,6 +16,7 @@
 mod design;
 mod found;
 mod judge;
+pub mod report;
 mod results;
 mod schedule;
 

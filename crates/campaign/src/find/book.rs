@@ -139,7 +139,7 @@ impl BookSearch {
         let trial_ns = self.settings.trial_ns(self.settings.least);
         let mut differs = Vec::new();
         if trial_ns < 60_000_000_000 {
-            differs.push(format!("trials of {} instead of 60 s", dnsdyno_measure::units::setting(trial_ns)));
+            differs.push(format!("trials of {} instead of 60 s", dnsdyno_text::units::setting(trial_ns)));
         }
         if repeats < 20 {
             differs.push(format!("{repeats} repeats instead of 20"));

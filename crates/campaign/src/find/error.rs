@@ -1,7 +1,7 @@
 //! What is wrong with the options of a search; each sentence says what to do.
 
 use dnsdyno_plan::expect::ExpectError;
-use dnsdyno_plan::units::UnitError;
+use dnsdyno_text::notation::UnitError;
 
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

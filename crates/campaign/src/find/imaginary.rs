@@ -7,8 +7,8 @@ use dnsdyno_measure::{
     Arrivals, Bucket, Evidence, ExactFigures, Histogram, OwnDelay, ShortDelay, Tally, TypeCount, Verdict,
     verdict,
 };
-use dnsdyno_plan::units::{parse_duration_ns, parse_rate_qps};
 use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Sum};
+use dnsdyno_text::notation::{parse_duration_ns, parse_rate_qps};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};

@@ -1,7 +1,7 @@
 //! How long trials and steps must be for the criteria: each needs queries, and a low load has few of them in a second.
 
-use dnsdyno_measure::units::{count, length, rate};
-use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::units::{count, length, rate};
 
 use super::error::{FindError, TooFew};
 use super::options::Method;

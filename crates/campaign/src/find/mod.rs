@@ -24,6 +24,7 @@ mod options;
 mod quantities;
 mod ramp;
 mod refuse;
+pub mod report;
 #[cfg(test)]
 mod score;
 mod search;

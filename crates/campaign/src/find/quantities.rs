@@ -1,6 +1,6 @@
 //! The quantities among the options of a search, from their texts: each is within its bounds, or an error says which.
 
-use dnsdyno_plan::units::{parse_count, parse_duration_ns, parse_percent, parse_rate_qps};
+use dnsdyno_text::notation::{parse_count, parse_duration_ns, parse_percent, parse_rate_qps};
 
 use super::error::FindError;
 use super::options::Method;

@@ -11,13 +11,13 @@
 //! The figure "maximum throughput" of resperf, the most answers of any second, is one of the figures and never the
 //! limit: a queue of a second may be behind it.
 
-use dnsdyno_measure::units;
 use dnsdyno_plan::expect::{Durations, Figure, Metric};
-use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_plan::{Draft, PieceDraft};
 use dnsdyno_record::expect::{Measured, measure_row};
 use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::units;
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};

@@ -1,9 +1,9 @@
 //! The settings of a search: the options of the user, validated once, and the run that they make of a load.
 
-use dnsdyno_measure::units::{length, rate};
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
-use dnsdyno_plan::units::{format_duration_ns, format_rate_qps, parse_duration_ns, parse_rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps, parse_duration_ns, parse_rate_qps};
+use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;

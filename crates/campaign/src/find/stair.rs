@@ -1,8 +1,8 @@
 //! One stair: the highest step below which no step failed. One trial each, so there is a bracket and no interval.
 
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_record::Digest;
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{Finding, IntervalKind, Outcome, Why};

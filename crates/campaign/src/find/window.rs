@@ -7,10 +7,10 @@
 //!                                         ╱ ◄── the knee: the smallest window with 95 % of the highest rate
 //! ```
 
-use dnsdyno_measure::units;
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_record::Digest;
+use dnsdyno_text::notation::format_duration_ns;
+use dnsdyno_text::units;
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};

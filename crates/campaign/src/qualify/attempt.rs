@@ -1,7 +1,7 @@
 //! What was made of a test: its figures, how it ended, and why.
 
-use dnsdyno_measure::units::{count, counted, duration, length, percent, rate, setting};
 use dnsdyno_measure::{Bounds, Quantile};
+use dnsdyno_text::units::{count, counted, duration, length, percent, rate, setting};
 
 use super::test::Test;
 

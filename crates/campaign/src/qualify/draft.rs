@@ -1,7 +1,7 @@
 //! The options of the run of each test.
 
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
 
 use super::test::{Settings, Test};
 

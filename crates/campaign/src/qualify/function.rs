@@ -15,8 +15,8 @@
 //! within = "10s"                    # started again and again until it succeeds; its delay is the figure
 //! ```
 
-use dnsdyno_measure::shown;
-use dnsdyno_plan::units::{UnitError, format_duration_ns, parse_duration_ns};
+use dnsdyno_text::notation::{UnitError, format_duration_ns, parse_duration_ns};
+use dnsdyno_text::shown;
 use serde::Deserialize;
 
 /// The function test.

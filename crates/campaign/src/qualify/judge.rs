@@ -197,7 +197,7 @@ fn command_figures(
 
 /// `round 3 of "add a record": secondary 1 was not seen within 10 s`
 fn words_of(result: &CommandResult) -> String {
-    let took = dnsdyno_measure::units::duration(result.took_ns);
+    let took = dnsdyno_text::units::duration(result.took_ns);
     let code = result.exit_code.map_or("no exit code".to_owned(), |code| format!("exit code {code}"));
     let how = match (&result.look_for, result.outcome) {
         (Some(name), CommandOutcome::NotStarted) => format!("the look for {name} could not be started"),

@@ -19,6 +19,7 @@ mod attempt;
 mod draft;
 mod function;
 mod judge;
+pub mod report;
 mod result;
 mod settings;
 mod test;

@@ -1,6 +1,6 @@
 //! The result of a qualification: the capacity, whether the server is qualified, and the sentence why.
 
-use dnsdyno_measure::units::length;
+use dnsdyno_text::units::length;
 
 use super::attempt::{Attempt, Failure, Gap, Outcome, load_words};
 use super::test::{Settings, Test, length_words};

@@ -1,11 +1,11 @@
 //! The options of a qualification, read and checked.
 
-use dnsdyno_measure::shown;
 use dnsdyno_plan::expect::{ExpectError, Expectation, Metric};
-use dnsdyno_plan::units::{
+use dnsdyno_plan::{Draft, Group};
+use dnsdyno_text::notation::{
     UnitError, format_duration_ns, parse_duration_ns, parse_percent, parse_range, parse_rate_qps,
 };
-use dnsdyno_plan::{Draft, Group};
+use dnsdyno_text::shown;
 use serde::Serialize;
 
 use super::function::{Function, FunctionError};

@@ -1,7 +1,7 @@
 //! The four tests, their criteria, and what a qualification is asked for.
 
-use dnsdyno_measure::units::setting;
 use dnsdyno_plan::expect::Metric;
+use dnsdyno_text::units::setting;
 
 use super::function::Function;
 

@@ -10,9 +10,9 @@ use dnsdyno_capture::{
     CaptureFile, CaptureReader, DnstapKind, Merge, MessageWriter, OutputFormat, Prefix, Protocol,
     ReadSettings, Selection, When, contents_of, copy,
 };
-use dnsdyno_plan::units::{parse_duration_ns, parse_percent};
-use dnsdyno_report::units::{count, counted};
 use dnsdyno_report::{capture_text, written_text};
+use dnsdyno_text::notation::{parse_duration_ns, parse_percent};
+use dnsdyno_text::units::{count, counted};
 use serde_json::Value;
 
 use crate::exit::{Failure, OK, Outcome};

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use dnsdyno_campaign::compare::report::{comparison, comparison_json, comparison_markdown, unlike_lines};
 use dnsdyno_campaign::compare::{
     BoundOutcome, BoundState, ComparedRun, Comparison, Settings, compare as compare_runs, without_first,
 };
 use dnsdyno_page::runs_in;
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
-use dnsdyno_report::comparison::{comparison, comparison_json, comparison_markdown, unlike_lines};
 
 use crate::cmd::report::{may_be_written, named, options, write};
 use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
-use dnsdyno_plan::units::parse_count;
-use dnsdyno_report::units::{count, counted};
+use dnsdyno_text::notation::parse_count;
+use dnsdyno_text::units::{count, counted};
 use dnsdyno_zones::{
     Addresses, AnswerSizes, AnswersOf, DataError, EpcData, EpcOptions, Folder, MemberData, MemberOptions,
     NumberData, NumberOptions, PerAnswer,

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use dnsdyno_plan::Draft;
 use dnsdyno_record::Digest;
-use dnsdyno_report::units::{count, duration};
-use dnsdyno_report::{answer, paragraph};
+use dnsdyno_report::answer;
 use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
 use dnsdyno_runner::{LocalRunner, RunJob, Runner};
+use dnsdyno_text::layout::paragraph;
+use dnsdyno_text::units::{count, duration};
 
 use crate::args::DemoFlags;
 use crate::cmd::{report, run};

@@ -10,8 +10,8 @@ use dnsdyno_campaign::experiment::Outcome as OfRun;
 use dnsdyno_executor::experiment::{
     ExperimentError, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
 };
-use dnsdyno_measure::{shown, units};
 use dnsdyno_runner::LocalRunner;
+use dnsdyno_text::{shown, units};
 
 use crate::cmd::report::{named, options};
 use crate::exit::{

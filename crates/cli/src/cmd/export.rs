@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use dnsdyno_export::{ExportError, FORMATS, Format, Run, write_file, write_folder};
+use dnsdyno_report::export::{ExportError, FORMATS, Format, Run, write_file, write_folder};
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;

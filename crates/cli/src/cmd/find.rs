@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use dnsdyno_campaign::find::report::{finding_json, finding_text, trial_head, trial_line};
 use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
-use dnsdyno_measure::units::{count, length, percent, rate};
 use dnsdyno_plan::{Draft, LOAD_HEADING};
-use dnsdyno_report::finding::{finding_json, finding_text, trial_head, trial_line};
 use dnsdyno_runner::{Control, LocalRunner, Runner};
+use dnsdyno_text::units::{count, length, percent, rate};
 use serde_json::json;
 
 use crate::campaign::{folder_of_now, resume};
@@ -212,7 +212,7 @@ impl Tell for TrialPrinter {
         if !self.quiet {
             print_error(&format!(
                 "resumed after {} of this search; {cut} cut off",
-                dnsdyno_measure::units::counted(u64::from(ended), "run", "runs")
+                dnsdyno_text::units::counted(u64::from(ended), "run", "runs")
             ));
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use clap::{Arg, Args};
+use dnsdyno_campaign::qualify::report::{qualification_json, qualification_plan, qualification_text};
 use dnsdyno_campaign::qualify::{
     Qualified, Qualify, QualifyOptions, Settings, Verdict, in_words, refuse_unusable,
 };
@@ -14,10 +15,9 @@ use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
 use dnsdyno_executor::{CarriedOut, Journal, MakeError, carry_out};
 use dnsdyno_page::runs_in;
 use dnsdyno_plan::Draft;
-use dnsdyno_report::units::{counted, length};
-use dnsdyno_report::{qualification_json, qualification_plan, qualification_text};
 use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Runner};
 use dnsdyno_screen::Progress;
+use dnsdyno_text::units::{counted, length};
 use serde_json::json;
 
 use crate::campaign::{folder_of_now, resume};

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use dnsdyno_plan::units::{parse_duration_ns, parse_size_bytes};
 use dnsdyno_responder::relay::netem::KernelNetem;
 use dnsdyno_responder::relay::{Path, PathDelay, Rate, Relay, RelayOptions, Way};
 use dnsdyno_responder::{Buckets, Share};
+use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use dnsdyno_measure::shown;
 use dnsdyno_page::{Options, is_ours, runs_in};
+use dnsdyno_text::shown;
 
 use crate::exit::{Failure, OK, Outcome};
 

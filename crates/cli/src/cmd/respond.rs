@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Arg, Args, ValueEnum};
-use dnsdyno_plan::units::{parse_duration_ns, parse_size_bytes};
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
     Buckets, CertificateFiles, Config, Echo, Error, Faults, Responder, Resumption, Rule, Running,
     TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
+use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;

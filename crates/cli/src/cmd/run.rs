@@ -78,7 +78,7 @@ pub(crate) fn execute(
     let code = print(&run.digest, run.folder.as_deref(), form, expected)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
         let folder = folder.display().to_string();
-        writeln!(std::io::stdout(), "\nrecord: {}", dnsdyno_measure::shown(&folder, LONGEST_PATH))
+        writeln!(std::io::stdout(), "\nrecord: {}", dnsdyno_text::shown(&folder, LONGEST_PATH))
             .map_err(Failure::run_failed)?;
     }
     if let (Some(folder), false) = (run.folder.as_deref(), form.json) {

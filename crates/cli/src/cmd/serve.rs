@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use dnsdyno_measure::shown;
 use dnsdyno_serve::{FolderServer, ServeError, parse_listen};
+use dnsdyno_text::shown;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

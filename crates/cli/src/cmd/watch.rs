@@ -77,7 +77,7 @@ pub(crate) fn watch(flags: WatchFlags) -> Outcome {
     written.map_err(Failure::run_failed)?;
     if let Some(folder) = run.folder.as_ref().filter(|_| !flags.json) {
         let folder = folder.display().to_string();
-        print_error(&format!("record: {}", dnsdyno_measure::shown(&folder, LONGEST_PATH)));
+        print_error(&format!("record: {}", dnsdyno_text::shown(&folder, LONGEST_PATH)));
     }
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));

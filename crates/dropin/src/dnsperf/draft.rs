@@ -1,7 +1,7 @@
 //! The run that dnsperf would make, as options of ours.
 
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::source::QueriesFormat;
+use dnsdyno_queries::QueriesFormat;
 
 use crate::dnsperf::settings::{Input, Settings};
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use dnsdyno_plan::TransportKind;
-use dnsdyno_plan::source::SourceError;
+use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
 use jiff::Timestamp;

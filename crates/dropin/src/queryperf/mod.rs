@@ -10,11 +10,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dnsdyno_measure::shown;
-use dnsdyno_plan::source::{BadLine, BadReason, SourceError};
-use dnsdyno_plan::{Draft, QueriesFormat};
+use dnsdyno_plan::Draft;
+use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::{BadLine, BadReason, SourceError};
 use dnsdyno_record::{Digest, Ended, Header};
 use dnsdyno_runner::{Control, FinishedRun, Note, Observer, QueryLog, RunError, Runner};
+use dnsdyno_text::shown;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::console::Console;

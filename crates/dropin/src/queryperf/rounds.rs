@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dnsdyno_measure::shown;
 use dnsdyno_runner::{How, QueryEnd, QueryLog, Unpaired, Why};
+use dnsdyno_text::shown;
 use dnsdyno_wire::{name_to_text, peek, type_name};
 
 use crate::console::Console;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use crate::console::Console;
 use crate::getopt::{Found, Getopt};

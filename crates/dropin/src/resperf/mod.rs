@@ -10,11 +10,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dnsdyno_measure::shown;
 use dnsdyno_plan::TransportKind;
-use dnsdyno_plan::source::SourceError;
+use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
+use dnsdyno_text::shown;
 
 use crate::console::Console;
 use crate::exit::signal_code;

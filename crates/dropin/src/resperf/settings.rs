@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dnsdyno_plan::Draft;
-use dnsdyno_plan::units::format_duration_ns;
+use dnsdyno_text::notation::format_duration_ns;
 
 use crate::common::{Addresses, Messages, Network, recorded};
 use crate::options::{Given, Refusal};

@@ -14,11 +14,11 @@ use std::time::Instant;
 
 use dnsdyno_campaign::Request;
 use dnsdyno_campaign::experiment::{Found, FoundFigure};
+use dnsdyno_campaign::find::report::{answer_line, finding_text, trial_line};
 use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar};
-use dnsdyno_measure::units::{duration, rate};
 use dnsdyno_plan::Draft;
-use dnsdyno_report::finding::{answer_line, finding_text, trial_line};
 use dnsdyno_runner::{Control, RunError, Runner};
+use dnsdyno_text::units::{duration, rate};
 use serde_json::json;
 
 use super::cpus::Cpus;

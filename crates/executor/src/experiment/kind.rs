@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dnsdyno_lab::{ServerSpec, Zone};
-use dnsdyno_plan::units::parse_size_bytes;
+use dnsdyno_text::notation::parse_size_bytes;
 use toml::{Table, Value};
 
 use super::file::Config;

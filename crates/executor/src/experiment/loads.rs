@@ -5,9 +5,9 @@ use std::path::Path;
 
 use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness};
 use dnsdyno_lab::example_queries;
-use dnsdyno_plan::units::parse_percent;
 use dnsdyno_plan::{Curve, Draft, Group, Stop};
 use dnsdyno_runner::Runner;
+use dnsdyno_text::notation::parse_percent;
 
 use super::file::{File, InDoubtWord};
 use super::kind::Kind;

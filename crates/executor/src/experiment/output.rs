@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::compare::ComparedRun;
-use dnsdyno_campaign::experiment::{ExperimentResult, results};
-use dnsdyno_page::Options;
-use dnsdyno_report::experiment::{
+use dnsdyno_campaign::experiment::report::{
     ExperimentReport, beside, diagnose, experiment_csv, experiment_json, experiment_markdown, experiment_text,
 };
+use dnsdyno_campaign::experiment::{ExperimentResult, results};
+use dnsdyno_page::Options;
 use serde_json::Value;
 
 use super::carry_out::Carried;

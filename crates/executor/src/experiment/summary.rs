@@ -1,7 +1,7 @@
 //! What an experiment will do, and how long it takes: `--dry-run`.
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, LoadOf, Order};
-use dnsdyno_measure::units::{counted, length};
+use dnsdyno_text::units::{counted, length};
 
 use super::setup::{NamespaceUse, Setup};
 

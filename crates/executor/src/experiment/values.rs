@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use dnsdyno_plan::units::parse_duration_ns;
+use dnsdyno_text::notation::parse_duration_ns;
 
 use super::text::Text;
 

@@ -8,7 +8,7 @@
 //!     2k    4k    6k
 //! ```
 
-use dnsdyno_measure::units::rate;
+use dnsdyno_text::units::rate;
 
 use super::document::escaped;
 

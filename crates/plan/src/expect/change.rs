@@ -1,6 +1,6 @@
 //! The bounds of a comparison: `p99 +5%`, a change that makes it fail.
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use super::bound::decimal;
 use super::{ExpectError, MAX_SHOWN, Metric, Unit};

@@ -1,7 +1,7 @@
 //! A limit at which a run stops at once: `behind>=1000`, `outstanding>=65536`. The workers check it themselves, because
 //! the figures of an interval are known only when its queries have ended.
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use super::bound::{Bound, Unit};
 use super::{Comparison, ExpectError, MAX_SHOWN};

@@ -19,9 +19,9 @@ pub use change::{ChangeBound, ComparedMetric};
 pub(crate) use limit::StopLimit;
 pub use metric::{AnswerCount, Durations, Figure, METRICS, Metric, PacketCount, QueryCount, ResponseCount};
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
-use crate::units::parse_duration_ns;
+use dnsdyno_text::notation::parse_duration_ns;
 
 /// One expectation, validated when parsed: the metric exists and the bound has its unit.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Every rule of a plan, and writing a plan to a file and reading it back.
 
+use dnsdyno_wire::EdnsOptions;
+
 use super::*;
 use crate::kinds::{Family, TransportKind};
 use crate::schedule::{CurveError, Shape};
-use dnsdyno_wire::EdnsOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

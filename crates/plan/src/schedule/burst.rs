@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+
 use super::curve::{Curve, CurveError, MAX_PIECES};
 use super::piece::Piece;
-use crate::units::{format_duration_ns, format_rate_qps};
 
 /// Bursts. Phases are named `base` and `peak` alternately.
 ///

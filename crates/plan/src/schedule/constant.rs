@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+
 use super::curve::{Curve, CurveError};
 use super::piece::{ENDLESS_NS, Piece};
-use crate::units::{format_duration_ns, format_rate_qps};
 
 /// A constant rate.
 #[derive(Debug, Clone, PartialEq)]

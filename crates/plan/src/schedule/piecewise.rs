@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use dnsdyno_text::notation::format_duration_ns;
+
 use super::curve::{Curve, CurveError};
 use super::piece::Piece;
-use crate::units::format_duration_ns;
 
 /// A curve given piece by piece. A piece with rate 0 is a pause.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Facts, shown};
+use dnsdyno_measure::Facts;
 use dnsdyno_sys::process::Stat;
+use dnsdyno_text::shown;
 
 use super::values::field;
 use crate::files::Files;

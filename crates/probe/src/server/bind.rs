@@ -3,8 +3,9 @@
 //! Only `/json/v1/server` and `/json/v1/traffic` are asked for: their cost does not grow with the number of zones, and
 //! that of `/json/v1/zones` does.
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_text::shown;
 use serde_json::Value;
 
 use super::common::{LONGEST_TEXT, numbers};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_text::shown;
 use serde_json::Value;
 
 use super::common::LONGEST_TEXT;

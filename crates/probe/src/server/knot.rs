@@ -13,8 +13,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_text::shown;
 use socket2::SockAddr;
 
 use super::common::LONGEST_TEXT;

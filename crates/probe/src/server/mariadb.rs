@@ -13,9 +13,10 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_servers::StatisticsKind;
 use dnsdyno_sys::process::effective_user;
+use dnsdyno_text::shown;
 use socket2::SockAddr;
 
 use super::common::LONGEST_TEXT;

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{LONGEST_SERIES_NAME, Watched, shown};
+use dnsdyno_measure::{LONGEST_SERIES_NAME, Watched};
+use dnsdyno_text::shown;
 
 use super::common::LONGEST_TEXT;
 use super::http::{Http, split};

@@ -12,8 +12,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_servers::{Configuration, SERVERS, Server, StatisticsKind, server_of};
+use dnsdyno_text::shown;
 
 use super::common::LONGEST_TEXT;
 use crate::command::Command;

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_plan::At;
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_text::shown;
 use serde_json::Value;
 use socket2::SockAddr;
 

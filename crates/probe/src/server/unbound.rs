@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Watched, shown};
+use dnsdyno_measure::Watched;
 use dnsdyno_plan::At;
 use dnsdyno_servers::StatisticsKind;
+use dnsdyno_text::shown;
 
 use super::common::{LONGEST_TEXT, pairs, seconds_as_ns};
 use super::control::{Control, Dialect};

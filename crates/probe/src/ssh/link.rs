@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use super::protocol::{END, GREETING, request};
 

@@ -3,11 +3,11 @@
 use dnsdyno_measure::{BEYOND, Latency, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_record::held::HELD_LOSS;
+use dnsdyno_text::units::{duration, percent, rate, seconds};
 
 use crate::figures::headline;
 use crate::quantile::quantile;
 use crate::steps::Rate;
-use crate::units::{duration, percent, rate, seconds};
 
 /// `, but 312 ms at worst (between 7 s and 8 s)`, `, but 25.00 % lost at worst (between 7 s and 8 s)`; empty where the
 /// loss and the latency of the run say as much.

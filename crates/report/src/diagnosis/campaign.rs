@@ -1,14 +1,14 @@
 //! The diagnosis of what has many runs: of a search the trial just above the limit, of an experiment a run of each
 //! cell.
 
+use dnsdyno_text::layout::{NARROWEST, Table, paragraph};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::count;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::found::Diagnosis;
 use super::text::diagnosis_text;
-use crate::foreign::safe;
-use crate::layout::{NARROWEST, Table, paragraph};
-use crate::units::count;
 
 /// The diagnosis of a search for the limit of a server.
 #[derive(Clone, Debug, Serialize)]

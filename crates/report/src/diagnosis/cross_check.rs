@@ -11,11 +11,11 @@
 
 use dnsdyno_measure::Side;
 use dnsdyno_record::Digest;
+use dnsdyno_text::units::{count, percent};
 
 use super::found::Comparison;
 use super::rules::{Kind, Over};
 use super::sources::{Source, Sources};
-use crate::units::{count, percent};
 
 /// What the places say.
 pub(super) struct CrossCheck {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use dnsdyno_measure::{Arrivals, Latency, Quantile, Samples, Side, Tally, WatchedKind};
 use dnsdyno_record::{Digest, Header, Headline, Interval};
+use dnsdyno_text::safe;
 
 use super::rules::{Kind, Whose};
-use crate::foreign::safe;
 
 /// A source, with its series over the run.
 pub(super) struct Source {

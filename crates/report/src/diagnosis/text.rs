@@ -1,10 +1,10 @@
 //! A diagnosis as text for a terminal.
 
 use dnsdyno_measure::series::value_text;
+use dnsdyno_text::layout::{NARROWEST, Table, paragraph};
+use dnsdyno_text::units::{count, counted};
 
 use super::found::{Comparison, Diagnosis, Evidence, Finding, Parameter};
-use crate::layout::{NARROWEST, Table, paragraph};
-use crate::units::{count, counted};
 
 /// The diagnosis in lines of at most `width` columns (40 at least), with a newline after the last.
 pub fn diagnosis_text(diagnosis: &Diagnosis, width: usize) -> String {

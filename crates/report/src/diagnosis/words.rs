@@ -2,6 +2,8 @@
 
 use dnsdyno_measure::Side;
 use dnsdyno_servers::server_of;
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, percent};
 
 use super::found::{Evidence, Explained, Finding, Parameter};
 use super::judge::{Explanation, Losses};
@@ -10,8 +12,6 @@ use super::sources::{Source, Sources};
 use super::timeline::Timeline;
 use super::tracks::{Measure, Part, Track, between};
 use crate::figures::share;
-use crate::foreign::safe;
-use crate::units::{count, counted, percent};
 
 /// What a finding is made from.
 pub(super) struct Described<'a> {

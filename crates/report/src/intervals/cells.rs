@@ -2,9 +2,9 @@
 
 use dnsdyno_measure::{Latency, PERCENTILES, Quantile};
 use dnsdyno_record::{Header, Row};
+use dnsdyno_text::safe;
 
 use crate::figures::{judged, longest, lost, row_rate, sent, share};
-use crate::foreign::safe;
 
 /// Titles of [`place`].
 pub(super) const PLACE_TITLES: [&str; 9] =

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, MembersBy};
+use dnsdyno_text::layout::{flow_after, paragraph, words};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, length, percent, rate, setting};
 
 use crate::check::check_line;
-use crate::foreign::safe;
-use crate::layout::{flow_after, paragraph, words};
-use crate::units::{count, counted, length, percent, rate, setting};
 
 /// Appends the head.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {

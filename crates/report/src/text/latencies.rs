@@ -6,12 +6,12 @@
 
 use dnsdyno_measure::{Latency, PERCENTILES, Quantile};
 use dnsdyno_record::{Digest, Headline};
+use dnsdyno_text::layout::{NOTHING, Table, paragraph};
+use dnsdyno_text::units::{count, duration};
 
 use crate::bounds::{cell, row_of_ours};
 use crate::figures::{headline, latency, lateness, longest, other};
-use crate::layout::{NOTHING, Table, paragraph};
 use crate::quantile::quantile;
-use crate::units::{count, duration};
 
 /// Appends the table.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {

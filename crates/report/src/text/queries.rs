@@ -2,15 +2,15 @@
 
 use dnsdyno_measure::{Anomalies, Arrivals, Ends, Tally};
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::{NOTHING, Table, flow_after, paragraph};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, counted, duration, percent, rate};
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::caching::caching_lines;
 use crate::checks::{cookie_counts, tsig_counts};
 use crate::connections::explain;
 use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
-use crate::foreign::safe;
-use crate::layout::{NOTHING, Table, flow_after, paragraph};
-use crate::units::{count, counted, duration, percent, rate};
 
 /// Appends the sections.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {

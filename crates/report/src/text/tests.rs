@@ -287,7 +287,7 @@ fn no_text_of_a_record_can_act_on_a_terminal() {
     for digest in sample::hostile() {
         for width in [40, 80, 200] {
             let text = summary(&digest, width) + &crate::workers(&digest, width);
-            let acts = text.chars().find(|c| *c != '\n' && dnsdyno_measure::acts_on_a_terminal(*c));
+            let acts = text.chars().find(|c| *c != '\n' && dnsdyno_text::acts_on_a_terminal(*c));
             assert_eq!(acts, None, "{text:?}");
             assert!(text.contains("\\u{1b}]0;"), "the texts are shown: {text}");
         }
@@ -300,7 +300,7 @@ fn no_text_of_a_record_can_act_on_a_terminal() {
         )
         .unwrap();
         let json = String::from_utf8(json).unwrap();
-        assert!(!json.chars().any(|c| c != '\n' && dnsdyno_measure::acts_on_a_terminal(c)));
+        assert!(!json.chars().any(|c| c != '\n' && dnsdyno_text::acts_on_a_terminal(c)));
         let back: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(back["run"]["target"], sample::HOSTILE);
         let mut csv = Vec::new();
@@ -308,7 +308,7 @@ fn no_text_of_a_record_can_act_on_a_terminal() {
         digest.rows().iter().for_each(|row| lines.row(&digest.header, row).unwrap());
         lines.finish().unwrap();
         let csv = String::from_utf8(csv).unwrap();
-        assert!(!csv.chars().any(|c| c != '\n' && dnsdyno_measure::acts_on_a_terminal(c)), "{csv:?}");
+        assert!(!csv.chars().any(|c| c != '\n' && dnsdyno_text::acts_on_a_terminal(c)), "{csv:?}");
     }
 }
 

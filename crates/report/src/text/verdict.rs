@@ -2,15 +2,15 @@
 
 use dnsdyno_measure::Evidence;
 use dnsdyno_record::Digest;
+use dnsdyno_text::layout::{NOTHING, paragraph};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, length, percent, rate};
 
 use crate::check::refusals;
 use crate::figures::{
     RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, judged, lost, run_rate, sent, share,
 };
-use crate::foreign::safe;
-use crate::layout::{NOTHING, paragraph};
 use crate::steps::Steps;
-use crate::units::{count, length, percent, rate};
 use crate::verdict::{State, verdict};
 
 /// Appends the verdict.

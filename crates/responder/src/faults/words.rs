@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dnsdyno_text::notation::parse_duration_ns;
+
 /// A text that cannot be parsed. Says what was read and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {what}")]
@@ -13,19 +15,8 @@ pub struct TextError {
 /// A number with a unit; only 0 has none.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let seconds_each = match unit.trim() {
-        "ns" => 1e-9,
-        "us" | "µs" | "μs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "" if number == "0" => 1.0,
-        _ => return None,
-    };
-    let seconds = number.parse::<f64>().ok()? * seconds_each;
-    Duration::try_from_secs_f64(seconds).ok()
+    let has_unit = text == "0" || text.ends_with(char::is_alphabetic);
+    has_unit.then(|| parse_duration_ns(text).ok()).flatten().map(Duration::from_nanos)
 }
 
 /// How long something may wait.

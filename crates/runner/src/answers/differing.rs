@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use dnsdyno_measure::shown;
-use dnsdyno_measure::units::length;
+use dnsdyno_text::shown;
+use dnsdyno_text::units::length;
 use dnsdyno_wire::{name_to_text, peek, rcode_name, type_name};
 use domain::base::Message;
 use domain::base::message::RecordSection;

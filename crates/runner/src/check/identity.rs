@@ -1,6 +1,6 @@
 //! What a server says of itself: `version.bind` and NSID (RFC 5001).
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 use domain::base::iana::{Class, OptionCode};
 use domain::base::opt::AllOptData;
 use domain::base::{Message, message::RecordSection};

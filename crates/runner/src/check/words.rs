@@ -1,7 +1,8 @@
 //! What stopped a check, in one sentence with the cure.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, shown};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_record::Check;
+use dnsdyno_text::shown;
 use dnsdyno_transport::{Description, PartKind};
 
 use super::exchange::Problem;

@@ -1,6 +1,6 @@
 //! What the charts share: the columns of time, the scale at the left, the axis below.
 
-use dnsdyno_report::units::{length, setting};
+use dnsdyno_text::units::{length, setting};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;

@@ -1,7 +1,7 @@
 //! Connections and handshakes of the last ten seconds.
 
 use dnsdyno_measure::{Connections, HandshakeKind, Histogram, Latency, Quantile};
-use dnsdyno_report::units::{count, duration};
+use dnsdyno_text::units::{count, duration};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;

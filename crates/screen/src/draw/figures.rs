@@ -1,6 +1,6 @@
 //! Responses by RCODE and losses; and the figures alone, for a terminal without room for charts.
 
-use dnsdyno_report::units::{length, percent};
+use dnsdyno_text::units::{length, percent};
 use dnsdyno_wire::rcode_name;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

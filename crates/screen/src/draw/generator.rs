@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{Quantile, Warning};
 use dnsdyno_record::figures::{lateness, rate_qps};
-use dnsdyno_report::units::{count, duration, rate};
+use dnsdyno_text::units::{count, duration, rate};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
@@ -57,7 +57,7 @@ pub(super) fn style(view: &View, palette: &Palette) -> Style {
 pub(super) fn message(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
     let doubt = || view.judged.as_deref().and_then(|doubts| doubts.first()).map(Warning::to_string);
     if let Some(message) = view.note.clone().or_else(doubt) {
-        cut(buffer, area, &format!("! {}", crate::foreign::safe(&message)), palette.style(Tone::Refused));
+        cut(buffer, area, &format!("! {}", dnsdyno_text::safe(&message)), palette.style(Tone::Refused));
     }
 }
 

@@ -10,7 +10,7 @@
 //! A cell has two latencies, one above the other, where the terminal has enough colours; else it is shaded.
 
 use dnsdyno_measure::FLOOR_NS;
-use dnsdyno_report::units::{length, setting};
+use dnsdyno_text::units::{length, setting};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Style};

@@ -1,8 +1,9 @@
 //! The members of a mix: a line each, of the last ten seconds that have settled.
 
-use dnsdyno_measure::{MemberTally, shown};
+use dnsdyno_measure::MemberTally;
 use dnsdyno_record::Headline;
-use dnsdyno_report::units::{count, duration, setting};
+use dnsdyno_text::shown;
+use dnsdyno_text::units::{count, duration, setting};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;

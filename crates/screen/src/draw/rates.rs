@@ -6,7 +6,7 @@
 //!         0 ┤ ▃▇████████████
 //! ```
 
-use dnsdyno_report::units::{percent, rate};
+use dnsdyno_text::units::{percent, rate};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
@@ -32,7 +32,7 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
     items.extend(loss(view, palette));
     let outstanding = view.last.arrivals.in_flight_max;
     if !view.facts.send_only {
-        let most = dnsdyno_report::units::count(outstanding);
+        let most = dnsdyno_text::units::count(outstanding);
         items.push(item("outstanding", &most, palette, Default::default()));
     }
     row(buffer, area, &items, None);

@@ -151,7 +151,7 @@ fn text_of_a_run_cannot_act_on_the_terminal_at_any_size() {
         for (width, height) in [(80, 24), (60, 16), (40, 10), (120, 40), (200, 60)] {
             for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::Full] {
                 let shown = lines(&state, width, height, Options::default(), depth).concat();
-                let acts = shown.chars().find(|c| dnsdyno_measure::acts_on_a_terminal(*c));
+                let acts = shown.chars().find(|c| dnsdyno_text::acts_on_a_terminal(*c));
                 assert_eq!(acts, None, "{name} at {width}×{height}");
             }
         }

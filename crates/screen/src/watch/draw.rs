@@ -1,6 +1,6 @@
 //! The picture of what moves: a series a line, with its rate, its sum and its last minute.
 
-use dnsdyno_report::units::length;
+use dnsdyno_text::units::length;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;

@@ -5,12 +5,12 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use dnsdyno_measure::shown;
-use dnsdyno_measure::units::length;
 use dnsdyno_page::data::{Folder, FolderRun, state_word};
 use dnsdyno_page::utc;
 use dnsdyno_record::Digest;
 use dnsdyno_report::answer;
+use dnsdyno_text::shown;
+use dnsdyno_text::units::length;
 
 use super::runs::{Found, NotFound, Runs, Stamp};
 

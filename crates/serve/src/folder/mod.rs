@@ -24,9 +24,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use dnsdyno_campaign::compare::{ComparedRun, Settings, compare};
-use dnsdyno_measure::shown;
 use dnsdyno_page::data::{Kind, Live, PageData};
 use dnsdyno_page::{Blob, Options, PageError, html, live_json};
+use dnsdyno_text::shown;
 use http::header::{self, HeaderValue};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;

@@ -1,6 +1,6 @@
 //! Why a QUIC connection or a stream ended, in words for a user.
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 use quinn_proto::{ConnectionError, TransportErrorCode, VarInt};
 
 use super::close_reason::alert_of;

@@ -4,7 +4,7 @@ mod der;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use dnsdyno_measure::shown;
+use dnsdyno_text::shown;
 
 use der::{Element, Elements};
 

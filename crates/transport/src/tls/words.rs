@@ -3,7 +3,8 @@
 //! The sentence is made from the library's and the verifier's error, and from what is known beside it: the
 //! certificate, the first bytes from the server, the protocols that we offered.
 
-use dnsdyno_measure::{HandshakeFailure, shown};
+use dnsdyno_measure::HandshakeFailure;
+use dnsdyno_text::shown;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
 use super::certificate::{CertificateInfo, date_of_unix, describe_certificate};

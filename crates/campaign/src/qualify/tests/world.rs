@@ -3,9 +3,9 @@
 use dnsdyno_measure::{Arrivals, Evidence, Tally};
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::StopCondition;
-use dnsdyno_plan::units::{parse_duration_ns, parse_range, parse_rate_qps};
 use dnsdyno_record::expect::StopWatch;
 use dnsdyno_record::{Digest, Ended, Event, HELD_UNTIL, Header, Headline, Interval, Phase, Sum};
+use dnsdyno_text::notation::{parse_duration_ns, parse_range, parse_rate_qps};
 
 use super::super::*;
 use crate::CommandOutcome;

@@ -1,6 +1,7 @@
 //! Frames of HTTP/2 that bring no response: limits of the server, its windows, the end of streams and connections.
 
-use dnsdyno_measure::{ConnectionEnd, NotSentReason, StreamFailure, shown};
+use dnsdyno_measure::{ConnectionEnd, NotSentReason, StreamFailure};
+use dnsdyno_text::shown;
 
 use super::frame::{
     ACK, ENABLE_PUSH, Frame, GOAWAY, HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME,

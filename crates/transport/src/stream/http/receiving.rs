@@ -1,6 +1,7 @@
 //! Receiving over HTTP/2: bytes in pieces of any size become frames, and those of a stream become a response.
 
-use dnsdyno_measure::{StreamFailure, shown};
+use dnsdyno_measure::StreamFailure;
+use dnsdyno_text::shown;
 use dnsdyno_wire::peek;
 
 use super::frame::{

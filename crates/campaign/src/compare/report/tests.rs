@@ -1,0 +1,186 @@
+//! The words of comparisons, to the letter.
+
+use super::sample::{hostile, one_against_one, slower};
+use super::words::{figure, sentence};
+use super::*;
+use crate::compare::{BoundState, Figure, Kind, NotJudged, Outcome, Verdict};
+
+#[test]
+fn a_difference_is_told_in_one_sentence() {
+    assert_eq!(
+        sentence(&slower()),
+        "Slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %); also rate 1.4 % lower."
+    );
+    let mut mixed = slower();
+    mixed.metrics[2].verdict = Verdict::Better;
+    mixed.outcome = Outcome::Mixed;
+    assert_eq!(
+        sentence(&mixed),
+        "Better in some and worse in others: better rate 1.4 % lower; worse p99 5.1 % higher."
+    );
+}
+
+#[test]
+fn no_difference_comes_with_what_would_have_been_seen() {
+    assert_eq!(
+        sentence(&hostile()),
+        "No difference that these runs could show: p99 5.1 % higher (95 % interval 3.9 to 6.2 %). They would show a \
+         change of 4.3 % or more 9 times in 10. If the 5.1 % is real, about 31 runs on each side show it, 21 more."
+    );
+    let mut constant = hostile();
+    constant.metrics[0].is_constant = true;
+    assert_eq!(
+        sentence(&constant),
+        "No difference that these runs could show: p99 is the same in all of them."
+    );
+}
+
+#[test]
+fn a_difference_that_our_part_can_explain_is_undecided() {
+    let mut ours = hostile();
+    ours.metrics[0].verdict = Verdict::MayBeOurs;
+    ours.outcome = Outcome::Undecided;
+    assert_eq!(
+        sentence(&ours),
+        "Undecided: p99 5.1 % higher, which the generator's own part can explain. No other difference that these runs \
+         could show."
+    );
+    assert!(comparison(&ours, 100).contains("  may be ours\n"));
+}
+
+#[test]
+fn a_percentile_beyond_the_timeout_on_both_sides_is_not_called_the_same() {
+    let beyond = Figure { value: 5e9, beyond_timeout: true };
+    let mut both = hostile();
+    let p99 = &mut both.metrics[0];
+    (p99.verdict, p99.change, p99.is_constant) = (Verdict::NotCompared, None, true);
+    (p99.baseline_median, p99.candidate_median) = (beyond, beyond);
+    both.outcome = Outcome::Undecided;
+    both.bounds[0].state = BoundState::NotJudged(NotJudged::BeyondTimeout);
+    assert_eq!(
+        sentence(&both),
+        "Undecided: p99 beyond the timeout on both sides: not compared. No other difference that these runs could show."
+    );
+    let text = comparison(&both, 200);
+    assert!(text.contains("both beyond the timeout: not compared") && !text.contains("the same"), "{text}");
+    assert!(text.contains("(p99 beyond the timeout on both sides; either may be any time: "), "{text}");
+}
+
+#[test]
+fn a_bound_that_is_not_judged_says_why_and_what_would_tell() {
+    let told = |why| {
+        let mut slower = slower();
+        slower.bounds.truncate(1);
+        slower.bounds[0].state = BoundState::NotJudged(why);
+        comparison(&slower, 200).lines().last().unwrap().to_owned()
+    };
+    assert_eq!(
+        told(NotJudged::ReachesBeyond { runs_needed: Some(31) }),
+        "NOT JUDGED: p99 +5% (p99 5.1 % higher; the 95 % interval, 3.9 to 6.2 %, reaches beyond the bound: about 31 \
+         runs on each side would tell)"
+    );
+    assert!(told(NotJudged::MayBeOurs).contains("the generator's own part may be more than that"));
+    assert!(told(NotJudged::TooFewRuns).ends_with("(p99 5.1 % higher; too few runs)"));
+}
+
+#[test]
+fn one_run_against_one_says_what_it_takes() {
+    assert_eq!(
+        sentence(&one_against_one()),
+        "Too few runs to tell a difference from noise: 1 against 1. Seen: p99 5.1 % higher. It takes at least 4 runs \
+         on each side, and usually 10."
+    );
+}
+
+#[test]
+fn the_text_has_the_figures_of_both_sides() {
+    let expected = "\
+asked      10,000 queries/s for 30 s over udp
+candidate  10 runs: new-0, new-1, new-2, new-3, new-4, new-5 and 4 more
+baseline   10 runs: old-0, old-1, old-2, old-3, old-4, old-5 and 4 more
+
+  metric  baseline  candidate   change    95 % interval  higher in       p
+  p99      2.10 ms    2.21 ms   +5.1 %     3.9 to 6.2 %       96 %   0.002  worse
+  p50       212 µs     213 µs  +0.41 %   -0.78 to 1.5 %       96 %   0.410  no difference
+  rate     9,990/s    9,850/s   -1.4 %  -2.6 to -0.33 %        4 %  <0.001  worse
+  loss         0 %        0 %        0                -          -       -  the same
+
+note: p99.9 is left out: old-3 has too few queries for it, or is too short
+
+Slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %); also rate 1.4 % lower.
+EXCEEDED: p99 +5% (p99 5.1 % higher)
+kept: p50 +5% (p50 0.41 % higher)
+";
+    assert_eq!(comparison(&slower(), 100), expected);
+}
+
+#[test]
+fn the_text_fits_its_terminal() {
+    for width in [40, 60, 80, 100] {
+        let text = comparison(&slower(), width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        assert!(text.contains("EXCEEDED: p99 +5%"), "{text}");
+    }
+}
+
+#[test]
+fn text_of_others_reaches_no_terminal_and_is_no_markup() {
+    let text = comparison(&hostile(), 80);
+    assert!(!text.contains('\u{1b}') && text.contains("NOT ASKED ALIKE"), "{text}");
+    let markdown = comparison_markdown(&hostile());
+    assert!(
+        !markdown.contains('\u{1b}') && !markdown.contains("<img") && !markdown.contains("@all"),
+        "{markdown}"
+    );
+    let columns = markdown.lines().filter(|line| line.starts_with('|'));
+    // A bar in a name is no border of a cell.
+    assert!(columns.clone().count() == 6, "{markdown}");
+    for line in columns {
+        assert_eq!(line.replace("\\|", "").matches('|').count(), 9, "{line}");
+    }
+}
+
+#[test]
+fn markdown_is_a_short_comment() {
+    assert_eq!(
+        comparison_markdown(&slower()),
+        "\
+❌ **Slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %); also rate 1.4 % lower.**
+
+|  | metric | baseline | candidate | change | 95 % interval | p |  |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
+| ❌ | p99 | 2.10 ms | 2.21 ms | +5.1 % | 3.9 to 6.2 % | 0.002 | worse |
+| ➖ | p50 | 212 µs | 213 µs | +0.41 % | -0.78 to 1.5 % | 0.410 | no difference |
+| ❌ | rate | 9,990/s | 9,850/s | -1.4 % | -2.6 to -0.33 % | &#60;0.001 | worse |
+| ➖ | loss | 0 % | 0 % | 0 |  |  | the same |
+
+- EXCEEDED: p99 +5% (p99 5.1 % higher)
+- kept: p50 +5% (p50 0.41 % higher)
+- p99.9 is left out: old-3 has too few queries for it, or is too short
+
+Medians of 10 runs (candidate) and 10 runs (baseline); 10,000 queries/s for 30 s over udp.
+"
+    );
+}
+
+#[test]
+fn json_has_each_figure_and_the_words() {
+    let json = comparison_json(&slower());
+    assert_eq!((json["outcome"].as_str(), json["judged_first"].as_str()), (Some("worse"), Some("p99")));
+    let p99 = &json["metrics"][0];
+    assert_eq!((p99["unit"].as_str(), p99["verdict"].as_str()), (Some("ns"), Some("worse")));
+    assert_eq!(p99["candidate"]["median"]["value"].as_f64(), Some(2_210_000.0));
+    assert_eq!(p99["candidate"]["runs"].as_array().map(Vec::len), Some(10));
+    assert_eq!(p99["change"]["estimate"].as_f64(), Some(0.0512));
+    assert_eq!(json["fail_if"][0]["state"].as_str(), Some("exceeded"));
+}
+
+#[test]
+fn a_figure_beyond_the_timeout_is_a_bound() {
+    let beyond = Figure { value: 5e9, beyond_timeout: true };
+    assert_eq!(figure(Kind::Duration, beyond), ">5 s");
+    let mut dead = slower();
+    dead.metrics[0].candidate_median = beyond;
+    dead.metrics[0].change.as_mut().unwrap().at_least = true;
+    assert_eq!(sentence(&dead), "Slower: p99 beyond the timeout; also rate 1.4 % lower.");
+}

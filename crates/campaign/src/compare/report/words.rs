@@ -1,0 +1,304 @@
+//! The words of a comparison: the sentence, and each figure and change as text. All forms have the same.
+
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{count, duration, percent, rate, setting};
+
+use crate::compare::{
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, NotJudged, Note, Outcome, Side,
+    Verdict,
+};
+use crate::statistics::power::MOST_RUNS;
+
+/// What the comparison says, in a sentence or a few.
+pub fn sentence(comparison: &Comparison) -> String {
+    let differing = |verdict| comparison.metrics.iter().filter(move |metric| metric.verdict == verdict);
+    let listed = |verdict| differing(verdict).map(named).collect::<Vec<_>>().join(", ");
+    match comparison.outcome {
+        Outcome::Better => shown(["Faster", "Better"], &differing(Verdict::Better).collect::<Vec<_>>()),
+        Outcome::Worse => shown(["Slower", "Worse"], &differing(Verdict::Worse).collect::<Vec<_>>()),
+        Outcome::Mixed => {
+            format!(
+                "Better in some and worse in others: better {}; worse {}.",
+                listed(Verdict::Better),
+                listed(Verdict::Worse)
+            )
+        }
+        Outcome::NoDifference => no_difference(comparison),
+        Outcome::Undecided => undecided(comparison),
+        Outcome::TooFew => too_few(comparison),
+    }
+}
+
+/// The metrics that differ, the one with the most weight first.
+fn shown([faster, better]: [&str; 2], metrics: &[&Compared]) -> String {
+    let Some((first, others)) = metrics.split_first() else { return String::new() };
+    let word = if first.kind == Kind::Share { better } else { faster };
+    let interval = first.change.and_then(|change| interval(first.kind, &change));
+    let interval = interval.map_or(String::new(), |interval| format!(" (95 % interval {interval})"));
+    let others: Vec<String> = others.iter().map(|metric| named(metric)).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
+    format!("{word}: {}{interval}{others}.", named(first))
+}
+
+fn no_difference(comparison: &Comparison) -> String {
+    let start = "No difference that these runs could show";
+    let Some(first) = comparison.metrics.first() else { return format!("{start}.") };
+    let Some(change) = first.change.filter(|_| !first.is_constant) else {
+        return format!("{start}: {} is the same in all of them.", first.name);
+    };
+    let interval =
+        interval(first.kind, &change).map_or(String::new(), |ends| format!(" (95 % interval {ends})"));
+    let found = change.shown.map_or(String::new(), |shown| {
+        format!(" They would show a change of {} or more 9 times in 10.", size(first.kind, &change, shown))
+    });
+    format!("{start}: {}{interval}.{found}{}", named(first), more_runs(comparison, first, &change))
+}
+
+fn undecided(comparison: &Comparison) -> String {
+    let of = |verdict| comparison.metrics.iter().filter(move |metric| metric.verdict == verdict);
+    let ours: Vec<String> = of(Verdict::MayBeOurs).map(named).collect();
+    let beyond: Vec<String> = of(Verdict::NotCompared).map(|metric| safe(&metric.name)).collect();
+    let mut sentence = "Undecided:".to_owned();
+    if !ours.is_empty() {
+        sentence += &format!(" {}, which the generator's own part can explain.", ours.join(", "));
+    }
+    if !beyond.is_empty() {
+        sentence += &format!(" {} beyond the timeout on both sides: not compared.", beyond.join(", "));
+    }
+    format!("{sentence} No other difference that these runs could show.")
+}
+
+fn too_few(comparison: &Comparison) -> String {
+    let (candidate, baseline) = (comparison.candidate.len(), comparison.baseline.len());
+    let start = format!("Too few runs to tell a difference from noise: {candidate} against {baseline}.");
+    let first = comparison.metrics.first();
+    let seen = first.map_or(String::new(), |first| format!(" Seen: {}.", named(first)));
+    let needed = match first.and_then(|first| Some((first, first.change?))) {
+        Some((first, change)) if change.runs_needed.is_some() => more_runs(comparison, first, &change),
+        _ => String::new(),
+    };
+    format!(
+        "{start}{seen}{needed} It takes at least {} runs on each side, and usually 10.",
+        comparison.fewest_runs
+    )
+}
+
+/// How many runs it would take to show the change that was seen.
+fn more_runs(comparison: &Comparison, metric: &Compared, change: &Change) -> String {
+    let is_none = change.estimate == 0.0 || change.at_least;
+    let size = size(metric.kind, change, change.estimate);
+    let made = metric.baseline.len().min(metric.candidate.len());
+    match change.runs_needed {
+        _ if is_none => String::new(),
+        None if made < 2 => String::new(),
+        None => {
+            format!(
+                " If the {size} is real, more than {} runs on each side are needed to show it.",
+                count(MOST_RUNS.into())
+            )
+        }
+        Some(runs) => {
+            let runs = (runs as usize).max(comparison.fewest_runs);
+            let more = match runs.saturating_sub(made) {
+                0 => String::new(),
+                more => format!(", {} more", count(more as u64)),
+            };
+            format!(" If the {size} is real, about {} runs on each side show it{more}.", count(runs as u64))
+        }
+    }
+}
+
+/// A metric with its change: `p99 5.1 % higher`.
+pub fn named(metric: &Compared) -> String {
+    format!("{} {}", safe(&metric.name), change(metric))
+}
+
+/// The change of a metric: `5.1 % higher`.
+pub fn change(metric: &Compared) -> String {
+    match &metric.change {
+        _ if metric.verdict == Verdict::NotCompared => "beyond the timeout on both sides".to_owned(),
+        _ if metric.is_constant => "the same".to_owned(),
+        None => "no longer beyond the timeout".to_owned(),
+        Some(change) if change.at_least => "beyond the timeout".to_owned(),
+        Some(change) => {
+            let direction = if change.estimate < 0.0 { "lower" } else { "higher" };
+            format!("{} {direction}", size(metric.kind, change, change.estimate))
+        }
+    }
+}
+
+/// What the table says of a metric: `worse`, `not shown`.
+pub fn verdict_words(metric: &Compared) -> String {
+    match metric.verdict {
+        Verdict::Better => "better".to_owned(),
+        Verdict::Worse => "worse".to_owned(),
+        Verdict::NotCompared => "both beyond the timeout: not compared".to_owned(),
+        Verdict::MayBeOurs => "may be ours".to_owned(),
+        _ if metric.is_constant => "the same".to_owned(),
+        Verdict::TooFew => "too few runs".to_owned(),
+        // Looked at alone it would be called; of several metrics one is, by chance.
+        Verdict::NoDifference if metric.probability.alone <= ALONE => "not shown".to_owned(),
+        Verdict::NoDifference => "no difference".to_owned(),
+    }
+}
+
+/// A figure: `1.23 ms`, `48,300/s`, `0.12 %`, `>5 s`.
+pub fn figure(kind: Kind, figure: Figure) -> String {
+    match kind {
+        Kind::Duration if figure.beyond_timeout => format!(">{}", setting(figure.value as u64)),
+        Kind::Duration => duration(figure.value.round() as u64),
+        Kind::Rate => format!("{}/s", rate(figure.value)),
+        Kind::Share => percent(figure.value),
+    }
+}
+
+/// A change with its sign: `+5.1 %`, `-0.20 points`; `None` where there is none.
+pub fn signed(metric: &Compared) -> Option<String> {
+    let change = metric.change.filter(|change| !change.at_least)?;
+    let sign = if change.estimate < 0.0 { "-" } else { "+" };
+    Some(if metric.is_constant && metric.verdict != Verdict::NotCompared {
+        "0".to_owned()
+    } else {
+        format!("{sign}{}", size(metric.kind, &change, change.estimate))
+    })
+}
+
+/// The interval of a change: `3.9 to 6.2 %`.
+pub fn interval(kind: Kind, change: &Change) -> Option<String> {
+    let ends = change.interval.filter(|_| !change.at_least)?;
+    let (scale, unit) = scale(kind, change);
+    Some(format!("{} to {} {unit}", digits(ends.from * scale), digits(ends.to * scale)))
+}
+
+/// The size of a change without its sign: `5.1 %`, `0.20 points`, `12.0/s`.
+fn size(kind: Kind, change: &Change, size: f64) -> String {
+    let (scale, unit) = scale(kind, change);
+    format!("{} {unit}", digits((size * scale).abs()))
+}
+
+/// The factor and the unit of a change.
+fn scale(kind: Kind, change: &Change) -> (f64, &'static str) {
+    match (change.is_ratio, kind) {
+        (true, _) => (100.0, "%"),
+        (false, Kind::Share) => (100.0, "points"),
+        (false, Kind::Rate) => (1.0, "queries/s"),
+        (false, Kind::Duration) => (1e-6, "ms"),
+    }
+}
+
+/// Two significant digits, at most two after the point.
+fn digits(figure: f64) -> String {
+    match figure.abs() {
+        size if size >= 99.5 => {
+            let sign = if figure < 0.0 { "-" } else { "" };
+            format!("{sign}{}", count(size.round() as u64))
+        }
+        size if size >= 0.995 => format!("{figure:.1}"),
+        _ => format!("{figure:.2}"),
+    }
+}
+
+/// A probability: `0.013`, `<0.001`.
+pub fn probability(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// The sign before an outcome of `--fail-if`, and the change that it is about, with why it is not judged.
+pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, String) {
+    let metric = outcome.metric.and_then(|metric| comparison.metrics.get(metric));
+    let change = metric.map_or("not measured in all runs".to_owned(), named);
+    match outcome.state {
+        BoundState::Kept => ("kept", change),
+        BoundState::Exceeded => ("EXCEEDED", change),
+        BoundState::NotJudged(why) => {
+            let why = metric.map_or(String::new(), |metric| format!("; {}", not_judged(metric, why)));
+            ("NOT JUDGED", format!("{change}{why}"))
+        }
+    }
+}
+
+/// Why a bound is not judged, and what would help.
+fn not_judged(metric: &Compared, why: NotJudged) -> String {
+    match why {
+        NotJudged::NotMeasured => "not measured in all runs".to_owned(),
+        NotJudged::TooFewRuns => "too few runs".to_owned(),
+        NotJudged::BeyondTimeout => "either may be any time: use a longer --timeout".to_owned(),
+        NotJudged::NoEnd => {
+            "some runs are beyond the timeout, by any time: use a longer --timeout".to_owned()
+        }
+        NotJudged::MayBeOurs => {
+            "the generator's own part may be more than that: give it CPUs of its own".to_owned()
+        }
+        NotJudged::ReachesBeyond { runs_needed } => {
+            let ends = metric.change.and_then(|change| interval(metric.kind, &change));
+            let ends = ends.map_or(String::new(), |ends| format!(", {ends}"));
+            let needed = match runs_needed {
+                Some(runs) => format!(": about {} runs on each side would tell", count(runs.into())),
+                None => String::new(),
+            };
+            format!("the 95 % interval{ends}, reaches beyond the bound{needed}")
+        }
+    }
+}
+
+/// A note on the runs, with what to do.
+pub fn note(note: &Note) -> String {
+    match note {
+        Note::InDoubt { runs, warnings } => {
+            let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
+            format!("{}: rate and loss are in doubt ({warnings}): they may not be the server's", all(runs))
+        }
+        Note::Incomplete { runs } => {
+            format!(
+                "{}: the record is incomplete; its figures are those of the recorded intervals",
+                all(runs)
+            )
+        }
+        Note::EndedEarly { runs } => format!("{}: the run was ended before its time", all(runs)),
+        Note::NotMeasured { metric, run } => {
+            format!("{metric} is left out: {} has too few queries for it, or is too short", safe(run))
+        }
+        Note::NotInterleaved { first } => {
+            let (first, second) = match first {
+                Side::Baseline => ("baseline", "candidate"),
+                Side::Candidate => ("candidate", "baseline"),
+            };
+            format!(
+                "all runs of the {first} were made before those of the {second}: what changed on the hosts between \
+                 them looks like a difference of the servers; make them in turn"
+            )
+        }
+        Note::NoPlan { run } => {
+            format!("{}: it has no plan.toml that can be read, so options were not compared", safe(run))
+        }
+        Note::NoHash { run } => {
+            format!(
+                "{}: the record does not say which queries were sent; only their number was compared",
+                safe(run)
+            )
+        }
+        Note::Versions { versions } => {
+            format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
+        }
+    }
+}
+
+/// All labels of runs.
+fn all(runs: &[String]) -> String {
+    runs.iter().map(|run| safe(run)).collect::<Vec<_>>().join(", ")
+}
+
+/// Labels of runs, as many as fit in a line.
+pub(super) fn labels(runs: &[String]) -> String {
+    let shown: Vec<String> = runs.iter().take(MOST_LABELS).map(|run| safe(run)).collect();
+    let more = match runs.len().saturating_sub(MOST_LABELS) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more as u64)),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+const MOST_LABELS: usize = 6;
+
+/// Below it, somebody who had asked for this metric alone would call a difference.
+const ALONE: f64 = 0.05;

@@ -1,0 +1,156 @@
+//! The results of an experiment as Markdown.
+
+use std::fmt::Write;
+
+use dnsdyno_measure::PERCENTILES;
+use dnsdyno_text::markdown::{Table, text};
+
+use super::{COLUMNS, ExperimentReport, words};
+use crate::compare::Kind;
+
+/// The results as Markdown: `results.md`.
+pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
+    let mut out = format!("# {}\n\n{}\n\n", text(report.title), text(&words::state(report.result)));
+    for sentence in &report.conditions {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "- {}", text(sentence));
+    }
+    let _ = write!(out, "\n## Servers\n\n{}", servers(report).lines());
+    let _ = write!(
+        out,
+        "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run. {}\n\n",
+        [Some(words::CPU), words::wide(report.result)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    );
+    out.push_str(&figures(report).lines());
+    found(&mut out, report);
+    differences(&mut out, report);
+    let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
+    if report.beside.iter().any(|cell| !cell.is_empty()) {
+        let _ = write!(out, "## Counted at the server\n\n{}", beside(report).lines());
+    }
+    discarded(&mut out, report);
+    out
+}
+
+fn servers(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("server").left("version").left("compared with").left("changed");
+    for (number, subject) in report.result.design.subjects.iter().enumerate() {
+        let version =
+            report.versions.get(number).cloned().flatten().unwrap_or_else(|| "not known".to_owned());
+        let against = subject.against.map_or("-".to_owned(), |other| words::subject(report.result, other));
+        let differs = if subject.differs.is_empty() { "-" } else { &subject.differs };
+        table.row([&subject.name, &version, &against, differs].map(text));
+    }
+    table
+}
+
+fn figures(report: &ExperimentReport<'_>) -> Table {
+    let result = report.result;
+    let mut table = Table::default();
+    table.left("load").left("server").right("runs").right("asked/s").right("answered").right("share");
+    for (_, name, _) in PERCENTILES {
+        table.right(name);
+    }
+    table.right("CPU/answer");
+    for (_, cell) in words::measured(result) {
+        let fixed = [
+            words::load(result, cell.cell.load),
+            words::subject(result, cell.cell.subject),
+            words::runs(result, cell),
+            words::asked(cell),
+            words::spread(Kind::Rate, cell, cell.answered),
+            words::spread(Kind::Share, cell, cell.share),
+        ];
+        let percentiles =
+            cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread));
+        let cpu = words::spread(Kind::Duration, cell, cell.cpu_ns);
+        table.row(fixed.into_iter().chain(percentiles).chain([cpu]).map(|cell| text(&cell)));
+    }
+    table
+}
+
+/// What searches and programs have found: a line for each run, and what is to be seen beside it.
+fn found(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    if words::found(result).next().is_none() {
+        return;
+    }
+    let mut table = Table::default();
+    table.left("load").left("server").right("run").left("found");
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        table.row([load, subject, number.to_string(), words::answer(cell, found)].map(|cell| text(&cell)));
+    }
+    let _ = write!(out, "## Searches and programs\n\n{}", table.lines());
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        let _ = write!(out, "### {} under {}, run {number}\n\n", text(&subject), text(&load));
+        // Four spaces: whatever the lines are, they are shown as they are.
+        for line in words::lines(found) {
+            let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+        }
+        out.push('\n');
+    }
+}
+
+fn differences(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    if result.differences.is_empty() {
+        return;
+    }
+    out.push_str("## Differences\n\n");
+    for difference in &result.differences {
+        let _ = writeln!(out, "- {}", text(&words::difference(result, difference)));
+    }
+    let _ = writeln!(out, "\n{}\n", text(&words::risk(result).unwrap_or_default()));
+    let mut table = Table::default();
+    table.left("load").left("server").left("against").left("metric");
+    table.right("against").right("server").right("change").right("95 % interval").left("verdict");
+    for cells in words::changes(result) {
+        table.row(cells.map(|cell| text(&cell)));
+    }
+    out.push_str(&table.lines());
+}
+
+fn diagnoses(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("load").left("server").left("what its runs show");
+    for (at, cell) in words::measured(report.result) {
+        let Some(found) = report.diagnoses.get(at) else { continue };
+        let (load, subject) =
+            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
+        table.row([load, subject, words::diagnosis(found)].map(|cell| text(&cell)));
+    }
+    table
+}
+
+fn beside(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for column in COLUMNS {
+        table.right(column.title);
+    }
+    for (cell, found) in report.result.cells.iter().zip(&report.beside) {
+        let (load, subject) =
+            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
+        table.row([load, subject].into_iter().chain(found.texts()).map(|cell| text(&cell)));
+    }
+    table
+}
+
+fn discarded(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    out.push_str("## Discarded\n\n");
+    if let Some(dropped) = words::dropped(result) {
+        let _ = writeln!(out, "- {dropped}");
+    }
+    for run in &result.discarded {
+        let _ = writeln!(out, "- {}", text(&words::discarded(result, run)));
+    }
+    for note in &result.notes {
+        let _ = writeln!(out, "\nNote: {}", text(note));
+    }
+}

@@ -1,0 +1,122 @@
+//! The result of a search for programs: `find.json`, as `docs/find.md` describes it.
+
+use dnsdyno_measure::Bounds;
+use dnsdyno_record::expect::Decision;
+use dnsdyno_report::bounds::one_as_json;
+use dnsdyno_report::expect::ends_text;
+use dnsdyno_report::quantile_json as object;
+use serde_json::{Value, json};
+
+use super::text::answer_line;
+use crate::find::{
+    FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, Why,
+};
+
+/// The result as one object.
+pub fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "format": 1,
+        "answer": answer_line(finding),
+        "method": finding.method.name(),
+        "unit": finding.what.unit(),
+        "criteria": finding.criteria,
+        "outcome": outcome(&finding.outcome),
+        "notes": finding.notes.iter().map(note).collect::<Vec<_>>(),
+        "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
+        "cut_off": finding.cut,
+    })
+}
+
+fn outcome(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Capacity { load, from, to, interval } => {
+            let interval = match interval {
+                IntervalKind::Confidence => "confidence_95",
+                IntervalKind::Bracket => "bracket",
+                IntervalKind::Percentiles => "percentiles_1_99",
+                IntervalKind::Range => "range",
+            };
+            json!({ "kind": "capacity", "load": load, "from": from, "to": to, "interval": interval })
+        }
+        Outcome::AtLeast { load, why } => {
+            let why = match why {
+                Why::Generator => "generator",
+                Why::Most => "most",
+                Why::Trials => "trials",
+            };
+            json!({ "kind": "at_least", "load": load, "why": why })
+        }
+        Outcome::NotMet { lowest, criteria } => {
+            json!({ "kind": "not_met", "lowest": lowest, "criteria": criteria })
+        }
+        Outcome::Unstable { share, from, to } => {
+            json!({ "kind": "unstable", "share": share, "from": from, "to": to })
+        }
+        Outcome::Undecided { load } => json!({ "kind": "undecided", "load": load }),
+    }
+}
+
+fn note(note: &FindNote) -> Value {
+    match note {
+        FindNote::Warm { trials } => json!({ "kind": "warm", "trials": trials }),
+        FindNote::NotWarm => json!({ "kind": "not_warm" }),
+        FindNote::Noise { share } => json!({ "kind": "noise", "share": share }),
+        FindNote::Lapses { share } => json!({ "kind": "lapses", "share": share }),
+        FindNote::Imprecise { reached, wanted, trials_needed } => {
+            json!({ "kind": "imprecise", "reached": reached, "wanted": wanted, "trials_needed": trials_needed })
+        }
+        FindNote::Drift { from, to } => json!({ "kind": "drift", "from": from, "to": to }),
+        FindNote::Hysteresis { from, to } => json!({ "kind": "hysteresis", "from": from, "to": to }),
+        FindNote::Collapse { load, answered_qps, peak_load, peak_qps } => json!({
+            "kind": "collapse", "load": load, "answered_qps": answered_qps, "peak_load": peak_load,
+            "peak_qps": peak_qps
+        }),
+        FindNote::Undecided { load, trials, criteria, reasons, open } => json!({
+            "kind": "undecided", "load": load, "trials": trials, "criteria": criteria, "warnings": reasons,
+            "open_from": open.map(|(from, _)| from), "open_to": open.map(|(_, to)| to)
+        }),
+        FindNote::Errors { share } => json!({ "kind": "errors", "share": share }),
+        FindNote::UsualLoss { share } => json!({ "kind": "usual_loss", "share": share }),
+        FindNote::Knee { rule, load, at_ns, figures } => {
+            json!({ "kind": "knee", "rule": rule, "load": load, "at_ns": at_ns, "figures": figures })
+        }
+        FindNote::NotByTheBook { text } => json!({ "kind": "not_by_the_book", "text": text }),
+    }
+}
+
+fn trial(trial: &Trial) -> Value {
+    let of_criteria = |of: &[OfCriterion], decision: Decision| -> Vec<Value> {
+        let one = |of: &OfCriterion| json!({ "criterion": of.criterion, "measured": ends_text(&of.ends, decision) });
+        of.iter().map(one).collect()
+    };
+    let (verdict, unmet, undecided, warnings) = match &trial.verdict {
+        TrialVerdict::Passed => ("passed", Vec::new(), Vec::new(), Vec::new()),
+        TrialVerdict::Failed(unmet) => {
+            ("failed", of_criteria(unmet, Decision::NotMet), Vec::new(), Vec::new())
+        }
+        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
+            ("undecided", Vec::new(), of_criteria(criteria, Decision::Undecided), reasons.clone())
+        }
+    };
+    let percentile = |bounds: Option<Bounds>| object(bounds.map(|bounds| bounds.upper), trial.timeout_ns);
+    let bounds = |bounds: Option<Bounds>| bounds.map(|bounds| one_as_json(bounds, trial.timeout_ns));
+    json!({
+        "number": trial.number,
+        "purpose": trial.purpose.text(),
+        "load": trial.load,
+        "lasted_ns": trial.lasted_ns,
+        "queries": trial.queries,
+        "lost": trial.lost,
+        "lost_by_us_at_most": trial.ours,
+        "errors": trial.errors,
+        "answered_qps": trial.answered_qps,
+        "p50": percentile(trial.p50),
+        "p99": percentile(trial.p99),
+        "bounds": { "p50": bounds(trial.p50), "p99": bounds(trial.p99) },
+        "mean_ns": trial.mean_ns,
+        "verdict": verdict,
+        "unmet": unmet,
+        "undecided": undecided,
+        "warnings": warnings,
+    })
+}

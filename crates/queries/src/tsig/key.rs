@@ -1,0 +1,172 @@
+//! A TSIG key as users give it: `[ALGORITHM:]NAME:SECRET`, or a key file of BIND or Knot.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use dnsdyno_text::shown;
+use dnsdyno_wire::{encode_name, name_to_text};
+
+use super::algorithm::TsigAlgorithm;
+use super::error::TsigError;
+
+/// A key. Its secret is in no text that it is shown as.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TsigKey {
+    pub(super) algorithm: TsigAlgorithm,
+    /// Its name in wire format, in lower case: the canonical form that is signed.
+    pub(super) name: Vec<u8>,
+    pub(super) secret: Vec<u8>,
+}
+
+impl TsigKey {
+    /// `NAME:SECRET` (with HMAC-SHA256) or `ALGORITHM:NAME:SECRET`.
+    pub fn parse(text: &str) -> Result<TsigKey, TsigError> {
+        let parts: Vec<&str> = text.trim().split(':').collect();
+        match parts[..] {
+            // What a record has.
+            [algorithm, _] if TsigAlgorithm::parse(algorithm).is_ok() => Err(TsigError::NoSecret),
+            [name, secret] => TsigKey::new(TsigAlgorithm::SHA256, name, secret),
+            [algorithm, name, secret] => TsigKey::new(TsigAlgorithm::parse(algorithm)?, name, secret),
+            _ => Err(TsigError::Form),
+        }
+    }
+
+    /// Reads a key file: of BIND (`key "NAME" { algorithm ...; secret "..."; };`), of Knot (`key:`, `- id: NAME`), or
+    /// with one line of the form that [`TsigKey::parse`] reads.
+    pub fn read(path: &Path) -> Result<TsigKey, TsigError> {
+        let cannot = |error: std::io::Error| TsigError::Read(error.to_string());
+        let mut text = String::new();
+        File::open(path).map_err(cannot)?.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(cannot)?;
+        TsigKey::from_file_text(&text)
+    }
+
+    /// The text of a key file.
+    pub fn from_file_text(text: &str) -> Result<TsigKey, TsigError> {
+        let is_comment = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_comment(line)).collect();
+        if let [line] = lines[..]
+            && !line.contains(char::is_whitespace)
+        {
+            return TsigKey::parse(line);
+        }
+        let is_between = |c: char| c.is_whitespace() || "{};\"".contains(c);
+        let words = lines
+            .iter()
+            .flat_map(|line| line.split(is_between))
+            .filter(|word| !word.is_empty() && *word != "-");
+        let mut words = words.peekable();
+        let (mut name, mut algorithm, mut secret) = (None, None, None);
+        while let Some(word) = words.next() {
+            let place = match word.trim_end_matches(':') {
+                "key" if words.peek().is_some_and(|next| *next == "id:") => continue,
+                "key" | "id" => &mut name,
+                "algorithm" => &mut algorithm,
+                "secret" => &mut secret,
+                _ => continue,
+            };
+            if place.is_some() {
+                return Err(TsigError::SeveralKeys);
+            }
+            *place = words.next();
+        }
+        let (Some(name), Some(secret)) = (name, secret) else { return Err(TsigError::NoKey) };
+        TsigKey::new(algorithm.map_or(Ok(TsigAlgorithm::SHA256), TsigAlgorithm::parse)?, name, secret)
+    }
+
+    fn new(algorithm: TsigAlgorithm, name: &str, secret: &str) -> Result<TsigKey, TsigError> {
+        let mut wire = Vec::new();
+        let is_name = !name.is_empty() && encode_name(name.as_bytes(), &mut wire).is_ok();
+        if !is_name {
+            return Err(TsigError::Name(shown(name, MOST_SHOWN).into_owned()));
+        }
+        if secret.is_empty() {
+            return Err(TsigError::NoSecret);
+        }
+        // A length octet is at most 63, so none of them is taken for a letter.
+        wire.make_ascii_lowercase();
+        let secret = BASE64.decode(secret).map_err(|_| TsigError::Secret)?;
+        Ok(TsigKey { algorithm, name: wire, secret })
+    }
+}
+
+/// Algorithm and name, without the secret: what a record has.
+impl fmt::Display for TsigKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.algorithm, name_to_text(&self.name))
+    }
+}
+
+impl fmt::Debug for TsigKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TsigKey({self})")
+    }
+}
+
+/// Key generators write the padding, and people lose it.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A key has some hundred bytes.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+
+/// Characters of a wrong name that an error has.
+const MOST_SHOWN: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_a_name_a_secret_and_usually_an_algorithm() {
+        let key = TsigKey::parse("Key.Example:c2VjcmV0IQ==").expect("a key");
+        assert_eq!((&key.secret[..], &key.name[..]), (&b"secret!"[..], &b"\x03key\x07example\0"[..]));
+        assert_eq!(format!("{key} {key:?}"), "hmac-sha256:key.example TsigKey(hmac-sha256:key.example)");
+        let unpadded = TsigKey::parse("hmac-sha256:key.example.:c2VjcmV0IQ").expect("a key");
+        assert_eq!(unpadded, key);
+        assert_eq!(TsigKey::parse("hmac-md5:k:YQ==").expect("a key").to_string(), "hmac-md5:k");
+    }
+
+    #[test]
+    fn no_error_shows_the_secret() {
+        for (text, error) in [
+            ("key", TsigError::Form),
+            ("hmac-sha512:key:c2VjcmV0:x", TsigError::Form),
+            ("hmac-sha256:key.example", TsigError::NoSecret),
+            ("key:", TsigError::NoSecret),
+            ("sha1:key:c2VjcmV0", TsigError::Algorithm("sha1".to_owned())),
+            (":c2VjcmV0", TsigError::Name(String::new())),
+            ("a..b:c2VjcmV0", TsigError::Name("a..b".to_owned())),
+            ("key:c2VjcmV0*", TsigError::Secret),
+        ] {
+            assert_eq!(TsigKey::parse(text), Err(error.clone()), "{text}");
+            assert!(!error.to_string().contains("c2VjcmV0"));
+        }
+    }
+
+    #[test]
+    fn key_files_of_bind_and_of_knot_and_a_line_are_read() {
+        let want = TsigKey::parse("hmac-sha512:key.example:c2VjcmV0IQ==");
+        for text in [
+            "key \"key.example\" {\n\talgorithm hmac-sha512;\n\tsecret \"c2VjcmV0IQ==\";\n};\n",
+            "# hmac-sha512:key.example:c2VjcmV0IQ==\nkey:\n\
+             - id: key.example\n  algorithm: hmac-sha512\n  secret: c2VjcmV0IQ==\n",
+            "// mine\nhmac-sha512:key.example:c2VjcmV0IQ==\n",
+        ] {
+            assert_eq!(TsigKey::from_file_text(text), want, "{text}");
+        }
+        assert_eq!(TsigKey::from_file_text("# nothing\n"), Err(TsigError::NoKey));
+        assert_eq!(
+            TsigKey::from_file_text("key a { secret \"YQ==\"; }; key b { secret \"YQ==\"; };"),
+            Err(TsigError::SeveralKeys)
+        );
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        assert!(matches!(TsigKey::read(&folder.path().join("none")), Err(TsigError::Read(_))));
+    }
+}

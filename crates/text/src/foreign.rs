@@ -1,0 +1,60 @@
+//! Text from elsewhere, made safe to show.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Foreign text as one line that a terminal can show: control characters, and those that change the direction of text
+/// or are invisible, are escaped; a text longer than `longest` characters is cut and ends with `…`.
+///
+/// For everything that a server, a file or a record contains, before it is part of a message or a summary.
+pub fn shown(text: &str, longest: usize) -> Cow<'_, str> {
+    let is_long = text.chars().nth(longest).is_some();
+    if !is_long && !text.chars().any(acts_on_a_terminal) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for c in text.chars().take(longest) {
+        match acts_on_a_terminal(c) {
+            // Into a string, which takes everything.
+            true => _ = write!(out, "{}", c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    if is_long {
+        out.push('…');
+    }
+    Cow::Owned(out)
+}
+
+/// The text as one line of bearable length: a reason of some sentences fits; the rest of a longer one is in the record.
+pub fn safe(text: &str) -> String {
+    shown(text, LONGEST_SHOWN).into_owned()
+}
+
+/// Characters of one text.
+const LONGEST_SHOWN: usize = 400;
+
+/// Whether a terminal may act on the character instead of showing it.
+pub fn acts_on_a_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_without_control_characters_is_shown_as_it_is() {
+        assert!(matches!(shown("ns1.example, Größe 3 µs", 80), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_a_terminal_would_act_on_is_escaped_and_long_text_is_cut() {
+        assert_eq!(shown("a\u{1b}[2Jb\r\n", 80), "a\\u{1b}[2Jb\\u{d}\\u{a}");
+        assert_eq!(shown("\u{9b}31m\u{202e}x", 80), "\\u{9b}31m\\u{202e}x");
+        assert_eq!(shown("abcdef", 5), "abcde…");
+        assert_eq!(shown("abcde", 5), "abcde");
+    }
+}
