@@ -102,10 +102,10 @@ impl Groups {
         self.group_of_member.len()
     }
 
-    /// The queue in which the queries of a member wait first.
+    /// The number of the group in whose queue the queries of a member wait first.
     #[inline]
-    pub(crate) fn of_member(&mut self, member: u8) -> &mut Queue {
-        &mut self.all[self.group_of_member[usize::from(member)]]
+    pub(crate) fn of_member(&self, member: u8) -> usize {
+        self.group_of_member[usize::from(member)]
     }
 
     /// The number of queries that wait to be sent.

@@ -117,7 +117,7 @@ impl Sender {
             }
         };
         let (mut capacity, mut given_up) = (transactions.groups.capacity(), 0);
-        let mut member = 0;
+        let (mut member, mut group) = (0, transactions.groups.of_member(0));
         // The member of the mix that the client of the query is.
         let mut drawn = None;
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
@@ -137,6 +137,7 @@ impl Sender {
             }
             if is_mix {
                 member = drawn.unwrap_or_else(|| transport.next_member());
+                group = transactions.groups.of_member(member);
             }
             transactions.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
@@ -145,7 +146,7 @@ impl Sender {
                 count_held_back(transactions.ledger.tally(due.intended_ns), held_back_ns);
             }
             let query = Waiting::new(due, question);
-            let queue = transactions.groups.of_member(member);
+            let queue = &mut transactions.groups.all[group];
             if self.limits.is_over(now_ns, due.intended_ns) {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
