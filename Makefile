@@ -30,10 +30,9 @@ web: ## The report page, web/dist, from web/src; needs Node and npm
 	scripts/build-web
 
 test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
-	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS) $(DATABASE)
+	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS) $(DATABASE) valgrind
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
-	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/debug/dnsdyno scripts/test-page
 
 check: scripts-ready ## Format, lints, layers, circles, schema, licences, in-kernel programs, and the report page where Node is there
 	$(CARGO) fmt --all --check
@@ -48,7 +47,7 @@ check: scripts-ready ## Format, lints, layers, circles, schema, licences, in-ker
 
 instructions: scripts-ready ## The instructions of each step of a worker's loop, held against their bounds
 	scripts/install-servers valgrind
-	$(CARGO) run --quiet --profile counted --locked --package dnsdyno-benchsuite --example instructions
+	$(CARGO) test --quiet --workspace --locked --test instructions -- --nocapture
 
 fuzz: scripts-ready ## Two minutes (FUZZ_SECONDS) of invented input for each reader of bytes of others; needs a nightly compiler
 	scripts/fuzz $(FUZZ)

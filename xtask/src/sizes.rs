@@ -22,14 +22,35 @@ const MOST_CODE_LINES: usize = 500;
 const MOST_FUNCTION_LINES: usize = 70;
 
 /// Most parameters of a function, besides `self`.
-const MOST_PARAMETERS: usize = 6;
+const MOST_PARAMETERS: usize = 5;
 
 /// What is larger nevertheless: a file, and the function in it or nothing. This list only gets shorter: an entry that
 /// is not needed any more is a finding too.
 const STILL_LARGER: &[(&str, &str)] = &[
+    ("crates/campaign/src/compare/verdict.rs", "of"),
+    ("crates/campaign/src/find/trial.rs", "with"),
+    ("crates/clients/src/cache.rs", "put"),
+    ("crates/clients/src/response.rs", "naptr"),
     ("crates/engine/src/ledger.rs", "new"),
+    ("crates/engine/src/lib.rs", "run"),
+    ("crates/engine/src/transactions.rs", "new"),
+    ("crates/executor/src/experiment/carry_out.rs", "measured"),
+    ("crates/executor/src/experiment/found.rs", "run_program"),
+    ("crates/executor/src/experiment/found.rs", "search"),
+    ("crates/page/src/experiment.rs", "chart"),
     ("crates/plan/src/plan.rs", "validate"),
     ("crates/plan/src/workers.rs", "of"),
+    ("crates/record/src/expect/part.rs", "new"),
+    ("crates/report/src/diagnosis.rs", "verdict"),
+    ("crates/responder/src/quic.rs", "new"),
+    ("crates/responder/src/stream.rs", "hold"),
+    ("crates/screen/src/draw/chart.rs", "fill"),
+    ("crates/screen/src/draw/chart.rs", "scale"),
+    ("crates/screen/src/draw/latency.rs", "two"),
+    ("crates/sys/src/xdp/program.rs", "prepared"),
+    ("crates/text/src/layout.rs", "flow"),
+    ("crates/text/src/layout.rs", "flow_after"),
+    ("crates/zones/src/epc.rs", "version"),
 ];
 
 /// What is too large in the crates below a folder.
@@ -236,7 +257,7 @@ mod tests {
         assert!(findings(&format!("impl A {{ fn f(&self, {most}) {{}} }}")).is_empty());
         assert_eq!(
             findings(&format!("impl A {{\n fn f(&mut self, {more}) {{}} }}")),
-            ["a.rs:2: f takes 7 parameters; those that belong together are a type"]
+            ["a.rs:2: f takes 6 parameters; those that belong together are a type"]
         );
         assert_eq!(findings(&format!("trait A {{ fn f({more}); }}")).len(), 1);
         // A trait of others says it.

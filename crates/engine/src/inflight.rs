@@ -214,6 +214,12 @@ impl InFlight {
         self.live
     }
 
+    /// The same, counted slot by slot.
+    #[cfg(debug_assertions)]
+    pub(crate) fn live_slots(&self) -> u32 {
+        self.slots.iter().filter(|slot| slot.state == State::Live).count() as u32
+    }
+
     /// Whether nearly all IDs are in use. Otherwise a search may fail because it meets many live slots in a row.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.live as usize >= self.slots.len() / 10 * 9

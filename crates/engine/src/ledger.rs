@@ -360,6 +360,10 @@ impl Ledger {
             self.pass(resources);
         }
         self.settle((last + 1) * self.interval_ns);
+        debug_assert!(
+            self.open.iter().all(|tally| tally.is_settled()),
+            "a query has no end, or more than one"
+        );
         let late_after_settled = self.late_after_settled;
         let last_answer_ns = Some(self.last_answer_ns).filter(|at_ns| *at_ns > 0);
         let exhausted_ns = self.exhausted_ns.unwrap_or(closing.end_ns);

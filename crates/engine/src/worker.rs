@@ -79,6 +79,8 @@ impl<'a, T: Transport> Worker<'a, T> {
     }
 
     fn close(mut self) -> T {
+        #[cfg(debug_assertions)]
+        debug_assert_eq!(self.transactions.table.live(), self.transactions.table.live_slots());
         if UNMEASURED {
             self.transactions.ledger.interrupt_open();
         }

@@ -171,7 +171,9 @@ impl Journal {
                 }
                 Line::Ended { ended } => {
                     let of_run = journal.entries.iter_mut().filter(|entry| entry.number == ended);
-                    of_run.last().into_iter().for_each(|entry| entry.ended = true);
+                    if let Some(entry) = of_run.last() {
+                        entry.ended = true;
+                    }
                 }
                 Line::Failed { failed, why } => {
                     let of_run = journal.entries.iter_mut().filter(|entry| entry.number == failed);

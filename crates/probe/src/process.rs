@@ -207,7 +207,9 @@ impl Source for ProcessSource {
             cgroup.read(&files, &mut reading);
         }
         let open = self.open_files(&alive)?;
-        open.into_iter().for_each(|open| reading.gauge("files.open", open));
+        if let Some(open) = open {
+            reading.gauge("files.open", open);
+        }
         let seen = self.sockets.read(&mut *self.reader)?;
         self.queues.read(seen, &mut *self.reader, &alive, &mut reading)?;
         Ok(reading)

@@ -144,6 +144,11 @@ impl Digest {
 
     /// Adds the sum.
     pub fn sum(&mut self, sum: &Sum) {
+        debug_assert_eq!(
+            self.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.tally.scheduled)),
+            self.merged.tally.scheduled,
+            "the rows are not all intervals",
+        );
         self.in_progress = false;
         self.sum = Some(sum.clone());
     }
@@ -350,7 +355,9 @@ impl Digest {
             false => last.index / self.row_intervals == row.index / self.row_intervals,
         };
         if self.rows.last().is_some_and(is_one_row) {
-            self.rows.last_mut().into_iter().for_each(|last| last.merge(&row));
+            if let Some(last) = self.rows.last_mut() {
+                last.merge(&row);
+            }
         } else {
             self.rows.push(row);
         }

@@ -56,7 +56,9 @@ impl Watching {
         taken: &[usize],
     ) -> Watching {
         let run_bed = bed.is_some().then(RunBed::default);
-        bed.into_iter().for_each(|bed| sources.add_from_start(Box::new(bed)));
+        if let Some(bed) = bed {
+            sources.add_from_start(Box::new(bed));
+        }
         let sampling = (!sources.is_empty()).then(|| Sampling::start(sources, clock, beside, taken));
         let mut watched = sampling.as_ref().map_or_else(Vec::new, |sampling| sampling.watched().to_vec());
         run_bed.iter().for_each(|_| drop(watched.pop()));

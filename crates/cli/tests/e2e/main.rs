@@ -1,6 +1,6 @@
 //! The end-to-end tests: the program itself, from its command line to its record, against servers on loopback.
 //!
-//! One binary, so that tests that assert times take turns. `scripts/run-tests` runs those of [`beside`] four at a time,
+//! One binary, so that tests that assert times take turns. `scripts/run-tests` runs those of [`beside`] several at a time,
 //! then those of [`alone`]; with a plain `cargo test` they take turns by a lock (see [`support`]). The modules:
 //!
 //! | module | what it tests |
@@ -15,7 +15,7 @@
 //! | [`beside::covered`] | intervals that the load covers in part: their rates in every output |
 //! | [`alone::compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`alone::judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
-//! | [`alone::report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
+//! | [`beside::report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
 //! | [`beside::recipes`] | every command line of the documents can be run |
 //! | [`beside::coming_from`] | every entry of the tables for those who come from other programs is run |
 //! | [`beside::full_disk`] | the same for a disk or a folder that cannot be written |
@@ -25,11 +25,11 @@
 //! | [`beside::encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`beside::encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`beside::in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
-//! | [`alone::experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
+//! | [`beside::experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
 //! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed |
-//! | [`alone::reports`] | small versions of the field reports in docs/reports: what holds on any host |
+//! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`beside::export`] | exports, read by the programs that they are made for |
-//! | [`alone::demo`] | the demo, the manual, the completions |
+//! | [`beside::demo`] | the demo, the manual, the completions |
 //! | [`beside::dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
 //! | [`beside::other_programs`] | the same for resperf and queryperf; resperf-report; links by these names |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
@@ -37,53 +37,40 @@
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
 //! | [`alone::xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`beside::fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
-//! | [`alone::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
+//! | [`beside::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
 //! | [`beside::mix`] | several transports in one run: shares, figures, a stalled member |
-//! | [`alone::diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
-//! | [`alone::qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
-//! | [`alone::replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
+//! | [`beside::diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
+//! | [`beside::qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
+//! | [`beside::replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
 //! | [`beside::dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper |
-//! | [`alone::relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
+//! | [`beside::relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
-//! | [`alone::find`] | the limit of a server: found or bounded, resumed, refused |
-//! | [`alone::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
-//! | [`alone::faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
+//! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
+//! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
+//! | [`beside::faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server reports when it is skipped;
 //! `DNSDYNO_REQUIRE_PRIVILEGED=1` makes a skip a failure.
 
 mod support;
 
-/// Tests that assert times, shares of CPUs or what a busy host changes: one after another.
+/// Tests that compare times with known ones, assert shares of CPUs, count the processes of this host, or need a terminal
+/// that answers at once: one after another.
 mod alone {
     pub(crate) mod bed;
     pub(crate) mod compare;
-    pub(crate) mod demo;
-    pub(crate) mod diagnose;
-    pub(crate) mod experiment;
-    pub(crate) mod faults;
-    pub(crate) mod field_reports;
-    pub(crate) mod find;
     pub(crate) mod judged;
-    pub(crate) mod provoke;
-    pub(crate) mod qualify;
-    pub(crate) mod relay;
-    pub(crate) mod replay;
-    pub(crate) mod report;
-    pub(crate) mod reports;
     pub(crate) mod screen;
     pub(crate) mod truth;
     pub(crate) mod watch_auto;
-    pub(crate) mod watch_host;
-    pub(crate) mod watch_ssh;
     pub(crate) mod xdp;
 }
 
-/// Tests that assert counts, texts and ends, and no time: loads beside theirs change nothing.
+/// Tests that assert counts, texts and ends, or times that are far from any bound: loads beside theirs change nothing.
 mod beside {
     pub(crate) mod bad_input;
     pub(crate) mod caching_clients;
@@ -93,15 +80,21 @@ mod beside {
     pub(crate) mod coming_from;
     pub(crate) mod covered;
     pub(crate) mod data;
+    pub(crate) mod demo;
+    pub(crate) mod diagnose;
     pub(crate) mod dlz;
     pub(crate) mod dnsperf;
     pub(crate) mod doctor;
     pub(crate) mod doq;
     pub(crate) mod encrypted;
     pub(crate) mod encrypted_client;
+    pub(crate) mod experiment;
     pub(crate) mod experiment_ways;
     pub(crate) mod export;
     pub(crate) mod fallback;
+    pub(crate) mod faults;
+    pub(crate) mod field_reports;
+    pub(crate) mod find;
     pub(crate) mod full_disk;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
@@ -111,14 +104,22 @@ mod beside {
     pub(crate) mod mix;
     pub(crate) mod other_programs;
     pub(crate) mod output;
+    pub(crate) mod provoke;
+    pub(crate) mod qualify;
     pub(crate) mod recipes;
+    pub(crate) mod relay;
+    pub(crate) mod replay;
+    pub(crate) mod report;
+    pub(crate) mod reports;
     pub(crate) mod respond;
     pub(crate) mod serve;
     pub(crate) mod servers;
     pub(crate) mod several_servers;
     pub(crate) mod sources;
     pub(crate) mod tcp;
+    pub(crate) mod watch_host;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
+    pub(crate) mod watch_ssh;
     pub(crate) mod watch_whose;
 }

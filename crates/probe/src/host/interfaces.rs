@@ -40,9 +40,13 @@ impl Interfaces {
             let mut set = |what: &str, value: String| {
                 opened.settings.insert(format!("interface.{}.{what}", interface.name()), value);
             };
-            interface.mtu().into_iter().for_each(|bytes| set("mtu", bytes.to_string()));
+            if let Ok(bytes) = interface.mtu() {
+                set("mtu", bytes.to_string());
+            }
             set("queues", interface.queues().to_string());
-            interface.driver().into_iter().for_each(|name| set("driver", name));
+            if let Ok(name) = interface.driver() {
+                set("driver", name);
+            }
             if let Ok(ethtool) = &mut ethtool {
                 describe(&ethtool.settings(interface.index()), set);
             }
@@ -115,7 +119,9 @@ fn describe(settings: &NicSettings, mut set: impl FnMut(&str, String)) {
         ("tx_usecs", settings.tx_usecs),
         ("adaptive_rx", settings.adaptive_rx.map(u32::from)),
     ] {
-        value.into_iter().for_each(|value| set(name, value.to_string()));
+        if let Some(value) = value {
+            set(name, value.to_string());
+        }
     }
     for (name, feature) in OFFLOADS {
         if let Some(features) = &settings.features {

@@ -30,7 +30,9 @@ pub(super) fn read(files: &Files, reading: &mut Reading) {
         pressure(resource, files.text(&format!("/proc/pressure/{resource}")), reading);
     }
     let first = |path: &str| files.text(path).split_ascii_whitespace().next()?.parse().ok();
-    first("/proc/sys/fs/file-nr").into_iter().for_each(|open| reading.gauge("files.open", open));
+    if let Some(open) = first("/proc/sys/fs/file-nr") {
+        reading.gauge("files.open", open);
+    }
     temperatures(files, reading);
     frequencies(files, reading);
 }
@@ -114,7 +116,9 @@ fn memory(text: &str, reading: &mut Reading) {
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     };
     for (name, field) in [("available", "MemAvailable"), ("total", "MemTotal")] {
-        bytes(field).into_iter().for_each(|bytes| reading.gauge(format!("memory.{name}_bytes"), bytes));
+        if let Some(bytes) = bytes(field) {
+            reading.gauge(format!("memory.{name}_bytes"), bytes);
+        }
     }
     if let (Some(total), Some(free)) = (bytes("SwapTotal"), bytes("SwapFree")) {
         reading.gauge("memory.swap_used_bytes", total.saturating_sub(free));

@@ -93,7 +93,9 @@ fn reloads_for_statistics(version: &str) -> bool {
 pub(super) fn add(text: &str, reading: &mut Reading) {
     for (name, value) in pairs(text, '=') {
         if name.starts_with("time.") {
-            seconds_as_ns(value).into_iter().for_each(|ns| reading.gauge(format!("raw.{name}_ns"), ns));
+            if let Some(ns) = seconds_as_ns(value) {
+                reading.gauge(format!("raw.{name}_ns"), ns);
+            }
             continue;
         }
         let Ok(value) = value.parse() else { continue };

@@ -205,7 +205,9 @@ fn common(sample: &Sample<'_>, value: u64, reading: &mut Reading) {
         }
         "coredns_dns_responses_total" => {
             reading.counter("responses", value);
-            sample.label("rcode").into_iter().for_each(|rcode| reading.rcode(rcode, value));
+            if let Some(rcode) = sample.label("rcode") {
+                reading.rcode(rcode, value);
+            }
         }
         "coredns_cache_hits_total" => reading.counter("cache.hits", value),
         "coredns_cache_misses_total" => reading.counter("cache.misses", value),

@@ -130,7 +130,9 @@ fn ask(path: &Path, command: &str, process: &Cell<Option<u32>>) -> Result<String
 /// The series of the answer to `SHOW *`: `name=value,name=value`.
 pub(super) fn add_text(text: &str, reading: &mut Reading) {
     for (name, value) in text.split(',').filter_map(|item| item.trim().split_once('=')) {
-        value.parse().into_iter().for_each(|value| add_item(name, value, reading));
+        if let Ok(value) = value.parse() {
+            add_item(name, value, reading);
+        }
     }
 }
 

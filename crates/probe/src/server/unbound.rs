@@ -67,11 +67,15 @@ pub(super) fn add(text: &str, reading: &mut Reading) {
             continue;
         }
         if name.starts_with("time.") || name.contains(".time.") {
-            seconds_as_ns(value).into_iter().for_each(|ns| reading.gauge(format!("raw.{name}_ns"), ns));
+            if let Some(ns) = seconds_as_ns(value) {
+                reading.gauge(format!("raw.{name}_ns"), ns);
+            }
         } else if is_gauge(name) {
             // Some are averages.
             let value = value.split('.').next().unwrap_or_default();
-            value.parse().into_iter().for_each(|value| reading.gauge(format!("raw.{name}"), value));
+            if let Ok(value) = value.parse() {
+                reading.gauge(format!("raw.{name}"), value);
+            }
         } else if let Ok(value) = value.parse() {
             reading.counter(format!("raw.{name}"), value);
         }

@@ -140,7 +140,9 @@ impl Each {
 
     /// The outcomes, after the last interval. The last query was due before `schedule_ns`.
     pub fn finish(mut self, schedule_ns: u64, at_end: AtEnd) -> Vec<EachOutcome> {
-        self.current.take().into_iter().for_each(|row| self.judge(&row, schedule_ns));
+        if let Some(row) = self.current.take() {
+            self.judge(&row, schedule_ns);
+        }
         let expected = self.expectations.into_iter();
         expected.map(|expected| expected.outcome(at_end)).collect()
     }

@@ -59,7 +59,9 @@ impl Differing {
         let _ = writeln!(self.text, "  {when}: {rcode}, {} octets", bytes.len());
         let Ok(message) = Message::from_octets(bytes) else { return };
         for (name, section) in [("answer", message.answer()), ("authority", message.authority())] {
-            section.into_iter().for_each(|section| self.records(name, section));
+            if let Ok(section) = section {
+                self.records(name, section);
+            }
         }
     }
 

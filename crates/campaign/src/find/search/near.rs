@@ -66,7 +66,9 @@ impl Search {
             if near.recovers && self.follows_failure(at) {
                 continue;
             }
-            self.seen(trial, either).into_iter().for_each(|seen| near.belief.learn(trial.load, seen));
+            if let Some(seen) = self.seen(trial, either) {
+                near.belief.learn(trial.load, seen);
+            }
         }
         near.learned = self.trials.len();
     }

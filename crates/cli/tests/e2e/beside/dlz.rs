@@ -12,7 +12,7 @@ use dnsdyno_lab::{LabError, Need, Server, ServerOptions, ServerSpec, require};
 use dnsdyno_measure::{Samples, WatchedKind};
 use rustix::process::Signal;
 
-use crate::alone::experiment::{nothing_is_left, processes_of};
+use crate::beside::experiment::{nothing_is_left, processes_of};
 use crate::support::{Workplace, real_server};
 
 fn root() -> PathBuf {

@@ -6,7 +6,7 @@ use dnsdyno_responder::Faults;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::alone::experiment::{SHORT, experiment, nothing_is_left, results};
+use crate::beside::experiment::{SHORT, experiment, nothing_is_left, results};
 use crate::support::{Workplace, responder};
 
 /// An experiment with a server that answers 2,000 queries a second and holds a tenth of a second of them.

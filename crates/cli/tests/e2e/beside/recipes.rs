@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::alone::replay::smallest_capture;
+use crate::beside::replay::smallest_capture;
 use crate::support::Workplace;
 
 #[test]

@@ -4,7 +4,7 @@ use dnsdyno_lab::ServerOptions;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::alone::experiment::experiment;
+use crate::beside::experiment::experiment;
 use crate::beside::respond::RespondProcess;
 use crate::support::{Workplace, real_server, responder};
 

@@ -5,7 +5,7 @@ use dnsdyno_lab::{Need, require};
 use dnsdyno_measure::{Side, WatchedKind};
 use serde_json::Value;
 
-use crate::alone::experiment::{experiment, results};
+use crate::beside::experiment::{experiment, results};
 use crate::support::Workplace;
 
 /// Unbound before BIND, 20 ms away: each cache miss takes that long, on any host.
