@@ -5,8 +5,8 @@
 //! make instructions                # prints the counts of all steps beside their bounds
 //! ```
 //!
-//! Each step is executed N and 2 N times by this program under callgrind; the difference divided by N excludes start and
-//! end. Without valgrind the test is skipped, or fails where `DNSDYNO_REQUIRE_PRIVILEGED` asks for all tests.
+//! Each step is executed N and 2 N times by this program under callgrind; the difference divided by N excludes start
+//! and end. Without valgrind the test is skipped, or fails where `DNSDYNO_REQUIRE_PRIVILEGED` asks for all tests.
 
 #[path = "../benches/operations/mod.rs"]
 mod operations;

@@ -1,6 +1,7 @@
 //! Checks the rules for source files: crates that must not read the clock, the one crate with `unsafe`, those that
-//! choose a runner, and the lengths of lines and files.
+//! choose a runner, the lengths of lines and files, and names of types that say little.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,9 @@ const CHOOSE_A_RUNNER: &[&str] = &["crates/runner/", "crates/cli/"];
 /// The only crate that may contain `unsafe`.
 const UNSAFE_CRATE: &str = "crates/sys/";
 
+/// Names of private types that a crate has once at the most: a second one needs a name of its own.
+const SAY_LITTLE: &[&str] = &["Kind", "Outcome", "State"];
+
 /// Largest number of lines of a file. About 300 is the aim.
 const MAX_LINES: usize = 700;
 
@@ -45,12 +49,35 @@ const MAX_COLUMNS: usize = 120;
 /// All violations in the sources.
 pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut findings = Vec::new();
+    let mut says_little = BTreeMap::new();
     for path in rust_files(root)? {
         let text = fs::read_to_string(&path)?;
         let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
         findings.extend(judge(&name, &text));
+        findings.extend(again(&name, &text, &mut says_little));
     }
     Ok(findings)
+}
+
+/// Private types that have the name of another one of their crate; `seen` = the file of each, by crate and name.
+fn again(file: &str, text: &str, seen: &mut BTreeMap<(String, &'static str), String>) -> Vec<String> {
+    let Some((room, _)) = file.split_once("/src/").filter(|_| !file.contains("tests")) else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for line in text.lines() {
+        let item = match line.strip_prefix("pub(") {
+            Some(rest) => rest.split_once(") ").map_or("", |(_, item)| item),
+            None => line,
+        };
+        let name = item.strip_prefix("enum ").or_else(|| item.strip_prefix("struct ")).unwrap_or_default();
+        let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let Some(name) = SAY_LITTLE.iter().find(|known| **known == name) else { continue };
+        if let Some(other) = seen.insert((room.to_owned(), name), file.to_owned()) {
+            findings.push(format!("{file}: `{name}` is a type of {other} too; name it after what it is"));
+        }
+    }
+    findings
 }
 
 fn judge(name: &str, text: &str) -> Vec<String> {
@@ -126,6 +153,16 @@ mod tests {
         for name in ["crates/cli/src/cmd/run.rs", "crates/executor/src/experiment/tests.rs"] {
             assert_eq!(judge(name, text), [""; 0], "{name}");
         }
+    }
+
+    #[test]
+    fn a_second_type_of_a_name_that_says_little_is_found_within_its_crate() {
+        let mut seen = BTreeMap::new();
+        let mut of = |file: &str, text: &str| again(file, text, &mut seen).len();
+        assert_eq!(of("crates/plan/src/a.rs", "pub(crate) enum Kind {\n"), 0);
+        assert_eq!(of("crates/plan/src/b.rs", "struct Kind;\npub enum State {}\nenum Kinds {}\n"), 1);
+        assert_eq!(of("crates/wire/src/b.rs", "enum Kind {\n"), 0);
+        assert_eq!(of("crates/plan/src/c/tests.rs", "enum Kind {\n"), 0);
     }
 
     #[test]

@@ -16,13 +16,13 @@ use super::text::{IdnNames, Loaded};
 /// A generator with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generator {
-    kind: Kind,
+    kind: Names,
     /// The base name, and the type after it.
     base: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Names {
     /// The base name.
     Static,
     /// A random number below the base name.
@@ -42,20 +42,20 @@ impl Generator {
         let name = words.next().unwrap_or_default();
         let mut arguments = Arguments::read(name, words)?;
         let kind = match name {
-            "static" => Kind::Static,
+            "static" => Names::Static,
             "numberqname" => {
                 let low = arguments.take("low", 0, 0..=MOST_NUMBER)?;
-                Kind::NumberQname { low, high: arguments.take("high", 100_000, low + 1..=MOST_NUMBER)? }
+                Names::NumberQname { low, high: arguments.take("high", 100_000, low + 1..=MOST_NUMBER)? }
             }
-            "randompkt" => Kind::RandomPkt {
+            "randompkt" => Names::RandomPkt {
                 count: arguments.take("count", 1_000, COUNT)?,
                 size: arguments.take("size", 600, HEADER_LEN as u64..=65_500)?,
             },
-            "randomqname" => Kind::RandomQname {
+            "randomqname" => Names::RandomQname {
                 count: arguments.take("count", 1_000, COUNT)?,
                 size: arguments.take("size", 255, 1..=255)?,
             },
-            "randomlabel" => Kind::RandomLabel {
+            "randomlabel" => Names::RandomLabel {
                 count: arguments.take("count", 1_000, COUNT)?,
                 lblsize: arguments.take("lblsize", 10, 1..=63)?,
                 lblcount: arguments.take("lblcount", 5, 1..=127)?,
@@ -75,8 +75,8 @@ impl Generator {
         let base = &self.base;
         let number = |low, high| format!("{{rand:{low}..{high}}}.{}", base.trim_start());
         match self.kind {
-            Kind::Static => return read_given(std::slice::from_ref(base), reading),
-            Kind::NumberQname { low, high } => return read_given(&[number(low, high)], reading),
+            Names::Static => return read_given(std::slice::from_ref(base), reading),
+            Names::NumberQname { low, high } => return read_given(&[number(low, high)], reading),
             _ => {}
         }
         // The base, to see whether it is a name, and for its type.
@@ -96,10 +96,10 @@ impl Generator {
 
     fn count(&self) -> u64 {
         match self.kind {
-            Kind::Static | Kind::NumberQname { .. } => 1,
-            Kind::RandomPkt { count, .. }
-            | Kind::RandomQname { count, .. }
-            | Kind::RandomLabel { count, .. } => count,
+            Names::Static | Names::NumberQname { .. } => 1,
+            Names::RandomPkt { count, .. }
+            | Names::RandomQname { count, .. }
+            | Names::RandomLabel { count, .. } => count,
         }
     }
 
@@ -112,12 +112,12 @@ impl Generator {
     ) -> Result<(), Full> {
         let room = MAX_NAME_LEN - base.len();
         match self.kind {
-            Kind::RandomPkt { size, .. } => {
+            Names::RandomPkt { size, .. } => {
                 let length = HEADER_LEN as u64 + chance.below(size - HEADER_LEN as u64 + 1);
                 let message: Vec<u8> = (0..length).map(|_| chance.next() as u8).collect();
                 builder.push_message(&message, Own::default())
             }
-            Kind::RandomQname { size, .. } => {
+            Names::RandomQname { size, .. } => {
                 let mut left = 1 + chance.below(size) as usize;
                 let mut name = Vec::new();
                 while left > 0 && name.len() + 1 < room {
@@ -128,7 +128,7 @@ impl Generator {
                 }
                 builder.push(&[&name, base].concat(), qtype)
             }
-            Kind::RandomLabel { lblsize, lblcount, .. } => {
+            Names::RandomLabel { lblsize, lblcount, .. } => {
                 let mut name = Vec::new();
                 for _ in 0..1 + chance.below(lblcount) {
                     let shortest = lblsize.min(2);
@@ -143,7 +143,7 @@ impl Generator {
                 let types = LABEL_TYPES[chance.below(LABEL_TYPES.len() as u64) as usize];
                 builder.push(&[&name, base].concat(), parse_type(types).unwrap_or(qtype))
             }
-            Kind::Static | Kind::NumberQname { .. } => Ok(()),
+            Names::Static | Names::NumberQname { .. } => Ok(()),
         }
     }
 }

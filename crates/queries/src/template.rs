@@ -24,11 +24,11 @@ pub(super) struct Placeholder {
     width: u8,
     /// Where the length octet of its label is.
     label_at: u16,
-    kind: Kind,
+    kind: Content,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum Content {
     Random,
     /// `padded`: with leading zeros; `random`: in no order.
     Number {
@@ -79,12 +79,12 @@ pub(super) fn read_template(name: &[u8], name_at: usize) -> Result<(Vec<u8>, Pla
 }
 
 /// The kind of a placeholder, and text of its length: that of the longest number.
-fn read_kind(inside: &[u8]) -> Option<(Kind, Vec<u8>)> {
+fn read_kind(inside: &[u8]) -> Option<(Content, Vec<u8>)> {
     let (word, value) = std::str::from_utf8(inside).ok()?.split_once(':')?;
     match (word, value.contains("..")) {
         ("rand", false) => {
             let width: usize = value.parse().ok().filter(|width| (1..=LONGEST_RANDOM).contains(width))?;
-            Some((Kind::Random, vec![b'x'; width]))
+            Some((Content::Random, vec![b'x'; width]))
         }
         ("rand" | "n", true) => {
             let (first, last) = value.split_once("..")?;
@@ -93,7 +93,7 @@ fn read_kind(inside: &[u8]) -> Option<(Kind, Vec<u8>)> {
             let padded = first.len() > 1 && first.starts_with('0');
             let fits = is_number(first) && is_number(last) && from <= to;
             let width = if padded { first.len().max(last.len()) } else { 0 };
-            let kind = Kind::Number { from, to, padded, random: word == "rand" };
+            let kind = Content::Number { from, to, padded, random: word == "rand" };
             fits.then(|| (kind, format!("{to:0width$}").into_bytes()))
         }
         _ => None,
@@ -109,8 +109,8 @@ impl Placeholder {
     pub(super) fn to_text(self) -> String {
         let width = usize::from(self.width);
         match self.kind {
-            Kind::Random => format!("{{rand:{width}}}"),
-            Kind::Number { from, to, padded, random } => {
+            Content::Random => format!("{{rand:{width}}}"),
+            Content::Number { from, to, padded, random } => {
                 let (word, width) = (if random { "rand" } else { "n" }, if padded { width } else { 0 });
                 format!("{{{word}:{from:0width$}..{to:0width$}}}")
             }
@@ -130,7 +130,7 @@ impl Placeholder {
 
     /// Whether no two queries of a run have the same name, apart from very long runs.
     pub(super) fn is_unique(self) -> bool {
-        self.kind == Kind::Random && self.width >= UNIQUE_WIDTH
+        self.kind == Content::Random && self.width >= UNIQUE_WIDTH
     }
 }
 
@@ -150,8 +150,8 @@ impl Filling {
         let seed = random_of(seed, index as u64);
         let bits = LETTER_BITS * u32::from(place.width).min(LETTERS_OF_PERMUTATION as u32);
         let reciprocal = match place.kind {
-            Kind::Random => 0,
-            Kind::Number { from, to, .. } => u64::MAX / (to - from + 1),
+            Content::Random => 0,
+            Content::Number { from, to, .. } => u64::MAX / (to - from + 1),
         };
         Filling { place, letters: Permutation::new(bits, seed), seed, reciprocal }
     }
@@ -161,8 +161,8 @@ impl Filling {
     #[inline]
     pub(super) fn fill(&self, number: u64, message: &mut Vec<u8>) {
         match self.place.kind {
-            Kind::Random => self.fill_random(number, message),
-            Kind::Number { from, to, padded, random } => {
+            Content::Random => self.fill_random(number, message),
+            Content::Number { from, to, padded, random } => {
                 let count = to - from + 1;
                 let nth = match random {
                     true => scaled(random_of(self.seed, number), count),

@@ -1,7 +1,7 @@
 //! The end-to-end tests: the program itself, from its command line to its record, against servers on loopback.
 //!
-//! One binary, so that tests that assert times take turns. `scripts/run-tests` runs those of [`beside`] several at a time,
-//! then those of [`alone`]; with a plain `cargo test` they take turns by a lock (see [`support`]). The modules:
+//! One binary, so that tests that assert times take turns. `scripts/run-tests` runs those of [`beside`] several at a
+//! time, then those of [`alone`]; with a plain `cargo test` they take turns by a lock (see [`support`]). The modules:
 //!
 //! | module | what it tests |
 //! |---|---|
@@ -58,8 +58,8 @@
 
 mod support;
 
-/// Tests that compare times with known ones, assert shares of CPUs, count the processes of this host, or need a terminal
-/// that answers at once: one after another.
+/// Tests that compare times with known ones, assert shares of CPUs, count the processes of this host, or need a
+/// terminal that answers at once: one after another.
 mod alone {
     pub(crate) mod bed;
     pub(crate) mod compare;

@@ -26,12 +26,12 @@ pub(super) struct EventRecord {
 /// When a run has begun and ended, for the thread of its events; and what has happened, for the record of the run.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    state: Mutex<State>,
+    state: Mutex<RunTime>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RunTime {
     began: Option<Instant>,
     has_ended: bool,
     marks: Vec<Mark>,
@@ -59,13 +59,13 @@ impl Clock {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RunTime> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the start; `None` where there is none.
     fn began(&self) -> Option<Instant> {
-        let waits = |state: &mut State| state.began.is_none() && !state.has_ended;
+        let waits = |state: &mut RunTime| state.began.is_none() && !state.has_ended;
         let state = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         state.began
     }

@@ -9,13 +9,13 @@ use dnsdyno_runner::{Control, StopCause};
 /// Stops an experiment, from another thread.
 #[derive(Debug, Default)]
 pub struct Stop {
-    state: Mutex<State>,
+    state: Mutex<Request>,
     changed: Condvar,
     cancel: Cancel,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Request {
     cause: Option<StopCause>,
     /// Of the run that is made now.
     control: Option<Arc<Control>>,
@@ -64,7 +64,7 @@ impl Stop {
         control
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Request> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use super::mistake::UpdateMistake;
 /// A line of an update.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Command<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: CommandWord,
     /// The owner of the record as text.
     pub(super) owner: &'a [u8],
     /// Of `add`; otherwise 0.
@@ -19,7 +19,7 @@ pub(super) struct Command<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CommandWord {
     Require,
     Prohibit,
     Add,
@@ -31,10 +31,10 @@ impl Command<'_> {
     pub(super) fn read(line: &[u8]) -> Result<Command<'_>, UpdateMistake> {
         let (word, rest) = next_word(line);
         let kind = match word.to_ascii_lowercase().as_slice() {
-            b"require" => Kind::Require,
-            b"prohibit" => Kind::Prohibit,
-            b"add" => Kind::Add,
-            b"delete" => Kind::Delete,
+            b"require" => CommandWord::Require,
+            b"prohibit" => CommandWord::Prohibit,
+            b"add" => CommandWord::Add,
+            b"delete" => CommandWord::Delete,
             _ => return Err(UpdateMistake::Command),
         };
         let (owner, mut rest) = next_word(rest);
@@ -42,7 +42,7 @@ impl Command<'_> {
             return Err(UpdateMistake::Name(NameError::Empty));
         }
         let mut ttl_s = 0;
-        if kind == Kind::Add {
+        if kind == CommandWord::Add {
             let (word, after) = next_word(rest);
             let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
             let number = str::from_utf8(word).ok().filter(|_| is_number);
@@ -52,10 +52,10 @@ impl Command<'_> {
         let (word, data) = next_word(rest);
         let rtype = if word.is_empty() { None } else { Some(type_of(word)?) };
         // What dnsperf ignores after the type of a prohibition.
-        let data = if kind == Kind::Prohibit { &[][..] } else { data.trim_ascii() };
+        let data = if kind == CommandWord::Prohibit { &[][..] } else { data.trim_ascii() };
         match (kind, rtype, data) {
-            (Kind::Add, None, _) => Err(UpdateMistake::NoType),
-            (Kind::Add, Some(_), []) => Err(UpdateMistake::NoData),
+            (CommandWord::Add, None, _) => Err(UpdateMistake::NoType),
+            (CommandWord::Add, Some(_), []) => Err(UpdateMistake::NoData),
             _ => Ok(Command { kind, owner, ttl_s, rtype, data }),
         }
     }

@@ -12,7 +12,7 @@ use domain::base::Name;
 use domain::base::rdata::ComposeRecordData;
 use domain::zonefile::inplace::{Entry, Zonefile};
 
-use super::command::{Command, Kind};
+use super::command::{Command, CommandWord};
 use super::mistake::UpdateMistake;
 use super::name::name_in_zone;
 
@@ -45,7 +45,7 @@ impl UpdateMessage {
 
     /// Adds the record of a line.
     pub(super) fn add(&mut self, command: &Command<'_>) -> Result<(), UpdateMistake> {
-        let is_update = matches!(command.kind, Kind::Add | Kind::Delete);
+        let is_update = matches!(command.kind, CommandWord::Add | CommandWord::Delete);
         if !is_update && self.updates > 0 {
             return Err(UpdateMistake::Order);
         }
@@ -55,9 +55,9 @@ impl UpdateMessage {
             _ => None,
         };
         let class = match (command.kind, &data) {
-            (Kind::Add, _) | (Kind::Require, Some(_)) => self.form.class,
-            (Kind::Delete, Some(_)) | (Kind::Prohibit, _) => CLASS_NONE,
-            (Kind::Delete | Kind::Require, None) => CLASS_ANY,
+            (CommandWord::Add, _) | (CommandWord::Require, Some(_)) => self.form.class,
+            (CommandWord::Delete, Some(_)) | (CommandWord::Prohibit, _) => CLASS_NONE,
+            (CommandWord::Delete | CommandWord::Require, None) => CLASS_ANY,
         };
         let rtype = command.rtype.unwrap_or(TYPE_ANY);
         self.put_name(&owner);
