@@ -98,6 +98,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tcp-edns -d 'Wit
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l http-method -d 'DoH: get or post [default: post]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
@@ -106,6 +107,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s c -l clients -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l seed -d 'Random seed; the same seed gives the same load' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
@@ -225,6 +227,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tcp-edns -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l http-method -d 'DoH: get or post [default: post]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
@@ -233,6 +236,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s c -l clients
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l seed -d 'Random seed; the same seed gives the same load' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
@@ -351,6 +355,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tcp-edns -d 'Wi
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l http-method -d 'DoH: get or post [default: post]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
@@ -359,6 +364,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s c -l clients -d
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l seed -d 'Random seed; the same seed gives the same load' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r

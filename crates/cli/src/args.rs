@@ -221,8 +221,8 @@ mod tests {
                      -c 4 --backend xdp --interface eth0 --next-hop 2:0:0:0:0:1 --vlan 7 --source-prefix ::/0 \
                      --xdp-mode native --xdp-copy copy --no-pin --no-rd \
                      --do --edns-size 1232 --local-ports 2000..2003 --name n --insecure --ca c --sni s \
-                     --tls-version 1.3 --no-resumption --early-data --handshake-timeout 1s --http-method get \
-                     --http-path /q --transport udp+tcp --tcp-edns none";
+                     --tls-version 1.3 --no-resumption --early-data --tls-key-log k --handshake-timeout 1s \
+                     --http-method get --http-path /q --transport udp+tcp --tcp-edns none";
         let Command::Run(flags) = Cli::parse_from(typed.split_whitespace()).command else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
                     hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\
@@ -230,7 +230,8 @@ mod tests {
                     xdp-copy = \"copy\"\npin = false\nrecursion-desired = false\n\
                     dnssec-ok = true\nedns-size = 1232\nlocal-ports = \"2000..2003\"\nname = \"n\"\n\
                     insecure = true\nca = \"c\"\nsni = \"s\"\ntls-version = \"1.3\"\nresumption = false\n\
-                    early-data = true\nhandshake-timeout = \"1s\"\nhttp-method = \"get\"\nhttp-path = \"/q\"\n\
+                    early-data = true\ntls-key-log = \"k\"\nhandshake-timeout = \"1s\"\n\
+                    http-method = \"get\"\nhttp-path = \"/q\"\n\
                     transport = \"udp+tcp\"\ntcp-edns = \"none\"";
         assert_eq!(flags.draft, Draft::from_toml(file).unwrap());
     }

@@ -23,6 +23,8 @@ pub(crate) struct Network {
     uri: Uri,
     uses_post: bool,
     sni: Option<String>,
+    pub(crate) resumes_sessions: bool,
+    key_log: Option<String>,
     queries_each: Option<u32>,
     buffer_kb: Option<u32>,
 }
@@ -66,9 +68,21 @@ impl Network {
             _ => return Err(warned("method")),
         };
         let sni = long("tls-sni").map(str::to_owned);
+        let resumes_sessions = given.has_long("tls-session-resumption");
+        let key_log = given.has_long("tls-sslkeylogfile").then(|| std::env::var(KEY_LOG).ok()).flatten();
         let queries_each = given.get_long("num-queries-per-conn").and_then(Value::number);
         let buffer_kb = given.get('b').and_then(Value::number);
-        Ok(Network { suppress, mode, uri, uses_post, sni, queries_each, buffer_kb })
+        Ok(Network {
+            suppress,
+            mode,
+            uri,
+            uses_post,
+            sni,
+            resumes_sessions,
+            key_log: key_log.filter(|path| !path.is_empty()),
+            queries_each,
+            buffer_kb,
+        })
     }
 
     /// Puts them into the draft of a run with so many sockets or connections.
@@ -79,9 +93,11 @@ impl Network {
         draft.queries_per_connection = self.queries_each.filter(|_| mode.connects());
         let buffer_bytes = |kb: u32| (u64::from(kb) * 1024).min(LARGEST_BUFFER_BYTES).to_string();
         draft.receive_buffer = self.buffer_kb.map(buffer_bytes);
+        draft.send_buffer.clone_from(&draft.receive_buffer);
         if mode.is_encrypted() {
-            // The originals accept any certificate, and make a full handshake each time.
-            (draft.insecure, draft.resumption) = (Some(true), Some(false));
+            // The originals accept any certificate.
+            (draft.insecure, draft.resumption) = (Some(true), Some(self.resumes_sessions));
+            draft.tls_key_log.clone_from(&self.key_log);
             // Over HTTPS it is the authority, too.
             draft.sni = self.sni.clone().or(is_doh.then(|| self.uri.host.clone()));
         }
@@ -111,7 +127,7 @@ impl Addresses {
     /// Puts them into the draft of a run with so many sockets or connections. The port of a connection cannot be used
     /// again at once, so the system chooses those.
     pub(crate) fn apply(&self, mode: TransportKind, clients: u32, draft: &mut Draft) {
-        draft.server = Some(self.server.ip().to_string());
+        draft.server = Some(server::with_zone(self.server));
         draft.port = Some(self.server.port());
         draft.local_address = self.local.map(|address| address.to_string());
         let first = u32::from(self.local_port);
@@ -165,6 +181,9 @@ pub(crate) fn recorded(given: &Given) -> Result<bool, Refusal> {
         Some(text) => Err(Refusal::Usage(format!("invalid on|off: {text}"))),
     }
 }
+
+/// The variable that names the file of TLS secrets.
+const KEY_LOG: &str = "SSLKEYLOGFILE";
 
 const USUAL_SERVER: &str = "127.0.0.1";
 const USUAL_URI: &str = "https://localhost/dns-query";

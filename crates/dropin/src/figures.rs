@@ -11,6 +11,8 @@ pub(crate) struct Figures {
     pub(crate) answered: u64,
     pub(crate) lost: u64,
     pub(crate) interrupted: u64,
+    /// Messages that answer no outstanding query: other IDs, second answers, answers after the timeout.
+    pub(crate) unexpected: u64,
     /// Answers by the RCODE in the header.
     pub(crate) rcodes: [u64; 16],
     pub(crate) bytes_sent: u64,
@@ -86,6 +88,7 @@ impl Figures {
             answered: ends.answered,
             lost,
             interrupted: sent.saturating_sub(ends.answered + lost),
+            unexpected: digest.arrivals().anomalies.unpaired_total() + ends.answered_late,
             rcodes: by_header(&tally.rcodes),
             bytes_sent: tally.bytes_sent,
             bytes_answered: tally.bytes_answered,
@@ -132,4 +135,11 @@ fn by_header(rcodes: &Rcodes) -> [u64; 16] {
 pub(crate) fn statuses(digest: &Digest) -> Statuses {
     let encrypted = digest.arrivals().connections.as_ref().and_then(|counted| counted.encrypted.as_ref());
     encrypted.map(|encrypted| encrypted.statuses.clone()).unwrap_or_default()
+}
+
+/// The sessions of TLS that were resumed in a run.
+pub(crate) fn resumed(digest: &Digest) -> u64 {
+    let encrypted = digest.arrivals().connections.as_ref().and_then(|counted| counted.encrypted.as_ref());
+    let kinds = [HandshakeKind::Resumed, HandshakeKind::Early];
+    encrypted.map_or(0, |encrypted| kinds.map(|kind| encrypted.handshakes.get(kind).count()).iter().sum())
 }

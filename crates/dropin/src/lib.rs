@@ -42,9 +42,9 @@ use crate::console::Console;
 /// A program whose command line is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// dnsperf of DNS-OARC, version 2.14.
+    /// dnsperf of DNS-OARC, version 2.16.
     Dnsperf,
-    /// resperf of DNS-OARC, version 2.14.
+    /// resperf of DNS-OARC, version 2.16.
     Resperf,
     /// The script resperf-report, which comes with resperf.
     ResperfReport,
@@ -54,8 +54,8 @@ pub enum Program {
 
 /// Each program, and what it is, for the help.
 pub const PROGRAMS: [(Program, &str); 4] = [
-    (Program::Dnsperf, "Accept the command line of dnsperf 2.14, and print what it prints"),
-    (Program::Resperf, "The same for resperf 2.14"),
+    (Program::Dnsperf, "Accept the command line of dnsperf 2.16, and print what it prints"),
+    (Program::Resperf, "The same for resperf 2.16"),
     (Program::ResperfReport, "The same for resperf-report; needs no gnuplot"),
     (Program::Queryperf, "The same for queryperf of BIND 9"),
 ];

@@ -40,15 +40,26 @@ pub(crate) fn server(family: Family, name: &str, port: u16) -> Result<SocketAddr
         .ok_or_else(|| Refusal::Usage(format!("invalid server address {name}")))
 }
 
-/// The local address of `-a`, an address and not a name.
+/// The local address of `-a`, an address and not a name. The zone of a link-local one is that of the server.
 pub(crate) fn local(text: Option<&str>) -> Result<Option<IpAddr>, Refusal> {
     let wrong = |text: &str| Refusal::Usage(format!("invalid local address {text}"));
-    text.map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    let address = |text: &str| text.split('%').next().and_then(|address| address.parse().ok());
+    text.map(|text| address(text).ok_or_else(|| wrong(text))).transpose()
+}
+
+/// The address as an option of ours: with the number of the interface where it is link-local.
+pub(crate) fn with_zone(server: SocketAddr) -> String {
+    match server {
+        SocketAddr::V6(address) if address.scope_id() != 0 => {
+            format!("{}%{}", address.ip(), address.scope_id())
+        }
+        _ => server.ip().to_string(),
+    }
 }
 
 /// `127.0.0.1:53` or `[::1]:53`, as the status lines show it.
 pub(crate) fn shown(server: SocketAddr) -> String {
-    server.to_string()
+    SocketAddr::new(server.ip(), server.port()).to_string()
 }
 
 /// Finds out whether the local addresses of `clients` sockets can be used, before anything is sent; `port` is that of
@@ -71,7 +82,12 @@ pub(crate) fn check_local(
         if offset > 0 && wanted >= u32::from(u16::MAX) {
             return Err(Refusal::Fatal(format!("port {wanted} out of range")));
         }
-        let at = SocketAddr::new(address, wanted as u16);
+        let mut at = SocketAddr::new(address, wanted as u16);
+        if let (SocketAddr::V6(at), SocketAddr::V6(server)) = (&mut at, server)
+            && at.ip().is_unicast_link_local()
+        {
+            at.set_scope_id(server.scope_id());
+        }
         let bound = if is_udp { UdpSocket::bind(at).map(drop) } else { TcpListener::bind(at).map(drop) };
         bound.map_err(|error| Refusal::Fatal(format!("bind: {}", system_text(&error))))?;
     }

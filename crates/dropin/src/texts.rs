@@ -28,24 +28,44 @@ pub(crate) fn rcodes(counts: &[u64; RCODES.len()], answered: u64) -> String {
     shown.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The block of statistics over HTTP that follows all others with `doh`.
-pub(crate) fn http_statistics(statuses: &Statuses) -> String {
+/// The block of statistics over HTTP that follows all others with `doh`; `resumed` = resumed sessions, where they are
+/// counted.
+pub(crate) fn http_statistics(statuses: &Statuses, resumed: Option<u64>) -> String {
+    let known: Vec<String> =
+        known_statuses(statuses).into_iter().map(|(status, count)| format!("{status}: {count}")).collect();
+    let codes = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    let mut text = String::from("DNS-over-HTTPS statistics:\n\n");
+    let _ = write!(text, "  HTTP/2 return codes:  {codes}\n\n");
+    if let Some(resumed) = resumed {
+        let _ = writeln!(text, "  TLS sessions resumed: {resumed}");
+    }
+    text.push('\n');
+    text
+}
+
+/// The same over TLS, where sessions are resumed.
+pub(crate) fn tls_statistics(resumed: u64) -> String {
+    format!("DNS-over-TLS statistics:\n\n  TLS sessions resumed: {resumed}\n\n")
+}
+
+/// Status codes in their order, and those that the originals do not know, together.
+pub(crate) fn known_statuses(statuses: &Statuses) -> Vec<(String, u64)> {
     let mut known = Vec::new();
     let mut unknown = 0;
     for (status, count) in statuses.iter() {
         match status {
-            KNOWN_FROM..KNOWN_TO => known.push(format!("{status}: {count}")),
+            KNOWN_FROM..KNOWN_TO => known.push((status.to_string(), count)),
             _ => unknown += count,
         }
     }
     if unknown > 0 {
-        known.push(format!("unknown: {unknown}"));
+        known.push(("unknown".to_owned(), unknown));
     }
-    let codes = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    let mut text = String::from("DNS-over-HTTPS statistics:\n\n");
-    let _ = write!(text, "  HTTP/2 return codes:  {codes}\n\n");
-    text
+    known
 }
+
+/// The version of dnsperf and resperf that scripts look for.
+pub(crate) const VERSION: &str = "2.16.0";
 
 /// The names of the RCODEs in the header of a message.
 pub(crate) const RCODES: [&str; 16] = [

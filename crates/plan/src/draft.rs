@@ -270,6 +270,9 @@ pub struct Draft {
     /// Send queries with the first flight of a resumed handshake (0-RTT)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub early_data: Option<bool>,
+    /// Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)
+    #[arg(long, value_name = "FILE", help_heading = ENCRYPTION)]
+    pub tls_key_log: Option<String>,
     /// Timeout of a handshake [default: 5s]
     #[arg(long, value_name = "T", help_heading = ENCRYPTION)]
     #[serde(deserialize_with = "quantity")]
@@ -308,6 +311,10 @@ pub struct Draft {
     #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub receive_buffer: Option<String>,
+    /// Send buffer size of each UDP socket [default: 1M]
+    #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
+    #[serde(deserialize_with = "quantity")]
+    pub send_buffer: Option<String>,
     /// Random seed; the same seed gives the same load
     #[arg(long, value_name = "N", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]

@@ -24,6 +24,8 @@ pub struct EncryptionPlan {
     pub resumption: bool,
     /// Whether queries are sent with the first flight of a resumed handshake (0-RTT).
     pub early_data: bool,
+    /// The file to which the secrets of the sessions are written; its path is absolute.
+    pub key_log: Option<PathBuf>,
     /// The timeout of a handshake, in nanoseconds.
     pub handshake_timeout_ns: u64,
     /// The HTTP method.
@@ -67,6 +69,7 @@ impl EncryptionPlan {
             versions: draft.tls_version.unwrap_or_default(),
             resumption: *draft.resumption.get_or_insert(true),
             early_data: *draft.early_data.get_or_insert(false),
+            key_log: draft.tls_key_log.as_mut().map(|path| absolute(path, working_dir)),
             handshake_timeout_ns: timeout_ns,
             http_method: draft.http_method.unwrap_or_default(),
             http_path: http_path.unwrap_or_else(|| USUAL_PATH.to_owned()),

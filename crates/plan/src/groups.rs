@@ -203,6 +203,7 @@ groups! {
         tls_version = "tls-version",
         resumption = "no-resumption",
         early_data = "early-data",
+        tls_key_log = "tls-key-log",
         handshake_timeout = "handshake-timeout",
     }
     /// HTTP.
@@ -219,6 +220,7 @@ groups! {
         local_address = "local-address",
         local_ports = "local-ports",
         receive_buffer = "receive-buffer",
+        send_buffer = "send-buffer",
         seed = "seed",
     }
     /// The network path on this host; the details are of AF_XDP.

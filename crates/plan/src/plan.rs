@@ -1,6 +1,6 @@
 //! A plan: all that a run does. Every rule is checked here, once, and every default filled in.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -97,6 +97,8 @@ pub struct Plan {
     pub backend: Backend,
     /// The requested receive buffer of each socket, in bytes.
     pub receive_buffer_bytes: u32,
+    /// The requested send buffer of each UDP socket, in bytes.
+    pub send_buffer_bytes: u32,
     /// Whether responses are neither awaited nor counted. Only in open loop.
     pub send_only: bool,
     /// The random seed.
@@ -256,6 +258,8 @@ impl Draft {
         check_interval(interval_ns, timeout_ns)?;
         let buffer_bytes = filled("receive-buffer", &mut draft.receive_buffer, "4M", parse_size_bytes)?;
         limited("receive-buffer", buffer_bytes, BUFFER_BYTES, format_size_bytes)?;
+        let send_buffer_bytes = filled("send-buffer", &mut draft.send_buffer, "1M", parse_size_bytes)?;
+        limited("send-buffer", send_buffer_bytes, BUFFER_BYTES, format_size_bytes)?;
         let seed = read_as("seed", &draft.seed, |text| text.parse().ok(), SEED)?.unwrap_or(host.fresh_seed);
         draft.seed = Some(seed.to_string());
         let messages = MessagePlan::of(&mut draft, host.working_dir, seed)?;
@@ -312,6 +316,7 @@ impl Draft {
             local_ports,
             backend,
             receive_buffer_bytes: buffer_bytes as u32,
+            send_buffer_bytes: send_buffer_bytes as u32,
             send_only,
             seed,
             expect,
@@ -389,8 +394,13 @@ fn local_ports(draft: &Draft, clients: usize, backend: &Backend) -> Result<Optio
     }
 }
 
-/// The source address; for connections also its prefix.
+/// The source address; for connections also its prefix. The zone of a link-local address is that of the server.
 fn address_or_prefix(text: &str) -> Option<(IpAddr, Option<u8>)> {
+    if let Some((address, zone)) = text.split_once('%') {
+        let address: Ipv6Addr = address.parse().ok()?;
+        let is_one = address.is_unicast_link_local() && !zone.is_empty() && !zone.contains('/');
+        return is_one.then_some((address.into(), None));
+    }
     match SourcePrefix::parse(text) {
         Some(prefix) => Some((prefix.first, (!prefix.is_host()).then_some(prefix.length))),
         None => text.parse().ok().map(|address| (address, None)),

@@ -115,7 +115,7 @@ pub enum SourceError {
         first: Box<BadLine>,
     },
     /// The same of a file in dnsperf's format, with the first lines.
-    #[error("{origin} has no queries: none of {bad_lines} lines is well formed")]
+    #[error("{origin} has no queries: none of {bad_lines} lines is well formed{}", first_of(first_bad))]
     NoGoodLine {
         /// The file, or a description of the source.
         origin: String,
@@ -190,6 +190,11 @@ pub enum SourceError {
         /// The first line that does not fit; 0 = unknown.
         line: u64,
     },
+}
+
+/// `; the first is …`
+fn first_of(lines: &[BadLine]) -> String {
+    lines.first().map(|line| format!("; the first is {line}")).unwrap_or_default()
 }
 
 fn at_line(line: u64) -> String {

@@ -162,7 +162,7 @@ impl<'a> Blocks<'a> {
         let first = || first_bad.first().cloned().map(Box::new);
         match (builder.is_empty(), first()) {
             (true, None) => Err(SourceError::Empty { origin }),
-            (true, Some(first)) => Err(SourceError::OnlyBadLines { origin, first }),
+            (true, Some(_)) => Err(SourceError::NoGoodLine { origin, bad_lines: bad, first_bad }),
             (false, Some(first)) if bad > good && reading.bad_lines != BadLines::SkipAll => {
                 Err(SourceError::MostlyBad { origin, bad_lines: bad, lines: good + bad, first })
             }

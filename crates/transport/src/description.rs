@@ -67,6 +67,8 @@ pub struct Description {
     pub proxy: Option<ProxySource>,
     /// The receive buffer size to request for each UDP socket, in bytes.
     pub receive_buffer: usize,
+    /// The same of the send buffer.
+    pub send_buffer: usize,
     /// Whether responses are ignored.
     pub send_only: bool,
     /// How long to wait for a response.

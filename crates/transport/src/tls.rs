@@ -2,6 +2,7 @@
 //! and DoQ.
 
 mod certificate;
+mod key_log;
 mod peer;
 mod sessions;
 mod verifier;
@@ -22,6 +23,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ClientConfig, RootCertStore};
 
 pub use certificate::{CertificateInfo, NotACertificate, describe_certificate};
+use key_log::KeyLogFile;
 pub(crate) use peer::peer_of;
 pub use sessions::Sessions;
 use verifier::NoVerification;
@@ -48,6 +50,8 @@ pub struct TlsConfig {
     pub resumption: bool,
     /// Whether queries may be sent with the first flight of a resumed handshake (0-RTT).
     pub early_data: bool,
+    /// The file to which the secrets of the sessions are written.
+    pub key_log: Option<PathBuf>,
 }
 
 /// Which certificates are trusted.
@@ -95,6 +99,14 @@ pub enum TlsSetupError {
         /// The name.
         name: String,
     },
+    /// The file of the secrets cannot be written.
+    #[error("cannot write the secrets of TLS sessions to {path}: {source}", path = path.display())]
+    KeyLog {
+        /// The file.
+        path: PathBuf,
+        /// What the system reported.
+        source: io::Error,
+    },
     /// Anything else.
     #[error("TLS cannot be set up: {0}")]
     Other(#[from] rustls::Error),
@@ -110,14 +122,15 @@ pub struct Tls {
     versions: Vec<&'static rustls::SupportedProtocolVersion>,
     resumption: bool,
     early_data: bool,
+    key_log: Option<Arc<KeyLogFile>>,
 }
 
 impl Tls {
     /// Reads the certificates to be trusted.
     ///
     /// # Errors
-    /// Where the certificates cannot be read, there are none, or no certificate can be issued for the
-    /// server's name.
+    /// Where the certificates cannot be read, there are none, no certificate can be issued for the server's name, or
+    /// the file of secrets cannot be written.
     pub fn new(config: &TlsConfig) -> Result<Tls, TlsSetupError> {
         let provider = Arc::new(provider());
         let verifier = match &config.trust {
@@ -131,7 +144,10 @@ impl Tls {
         versions.extend(config.tls13.then_some(&TLS13));
         versions.extend(config.tls12.then_some(&TLS12));
         let (resumption, early_data) = (config.resumption, config.early_data);
-        Ok(Tls { name: name_of(config)?, verifier, provider, versions, resumption, early_data })
+        let cannot = |path: &PathBuf, source| TlsSetupError::KeyLog { path: path.clone(), source };
+        let open = |path: &PathBuf| KeyLogFile::open(path).map_err(|source| cannot(path, source));
+        let key_log = config.key_log.as_ref().map(open).transpose()?.map(Arc::new);
+        Ok(Tls { name: name_of(config)?, verifier, provider, versions, resumption, early_data, key_log })
     }
 
     /// The name that the server's certificate must be for.
@@ -172,6 +188,9 @@ impl Tls {
             true => Resumption::store(Arc::clone(&sessions) as Arc<_>),
             false => Resumption::disabled(),
         };
+        if let Some(key_log) = &self.key_log {
+            config.key_log = Arc::clone(key_log) as Arc<_>;
+        }
         Ok((config, sessions))
     }
 }
@@ -251,6 +270,7 @@ mod tests {
             tls13: true,
             resumption: true,
             early_data: false,
+            key_log: None,
         }
     }
 

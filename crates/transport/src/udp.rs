@@ -13,7 +13,7 @@
 mod stamps;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::NotSentReason;
@@ -37,6 +37,8 @@ pub struct UdpConfig {
     pub local_address: Option<IpAddr>,
     /// Bytes of receive buffer to ask for, for each socket.
     pub receive_buffer: usize,
+    /// The same of the send buffer.
+    pub send_buffer: usize,
     /// Whether responses are of interest; a send-only run leaves them to the kernel.
     pub send_only: bool,
 }
@@ -319,6 +321,7 @@ impl Open for UdpTransport {
             server: description.server,
             local_address: description.local_address,
             receive_buffer: description.receive_buffer,
+            send_buffer: description.send_buffer,
             send_only: description.send_only,
         };
         let mut ports = description.local_ports.map(|(first, last)| first..=last);
@@ -407,12 +410,12 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
     socket.set_nonblocking(true).map_err(any)?;
     let buffer = if config.send_only { SEND_ONLY_RECEIVE_BUFFER } else { config.receive_buffer };
     socket::set_receive_buffer(&socket, buffer).map_err(any)?;
-    socket::set_send_buffer(&socket, SEND_BUFFER).map_err(any)?;
+    socket::set_send_buffer(&socket, config.send_buffer).map_err(any)?;
     let wildcard: IpAddr = match server {
         SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
-    let local = SocketAddr::new(config.local_address.unwrap_or(wildcard), local_port);
+    let local = local_end(config.local_address.unwrap_or(wildcard), local_port, server);
     socket.bind(&local.into()).map_err(any)?;
     socket.connect(&server.into()).map_err(any)?;
     if !config.send_only {
@@ -420,6 +423,16 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
         socket::join_received(&socket);
     }
     Ok(socket.into())
+}
+
+/// The local end of a socket. A link-local address is that of the server's interface: it has no meaning without one.
+pub(crate) fn local_end(address: IpAddr, port: u16, server: SocketAddr) -> SocketAddr {
+    match (address, server) {
+        (IpAddr::V6(address), SocketAddr::V6(server)) if address.is_unicast_link_local() => {
+            SocketAddrV6::new(address, port, 0, server.scope_id()).into()
+        }
+        _ => SocketAddr::new(address, port),
+    }
 }
 
 /// Says what the user can do about a socket that could not be opened.
@@ -476,9 +489,6 @@ const REFUSALS_AT_ONCE: usize = 64;
 
 /// With more sockets than this, asking the kernel which are ready costs less than calling each.
 const SWEPT_SOCKETS: usize = 4;
-
-/// Space for the packets of a burst.
-const SEND_BUFFER: usize = 1 << 20;
 
 /// The kernel drops the responses of a send-only run at once instead of storing them.
 const SEND_ONLY_RECEIVE_BUFFER: usize = 1;

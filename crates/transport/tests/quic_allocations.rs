@@ -40,6 +40,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         tls13: true,
         resumption: true,
         early_data: false,
+        key_log: None,
     };
     let description = Description {
         server,
@@ -49,6 +50,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         local_prefix: None,
         local_ports: None,
         receive_buffer: 1 << 20,
+        send_buffer: 1 << 20,
         send_only: false,
         timeout_ns: 5_000_000_000,
         queries_each: None,

@@ -1,7 +1,7 @@
 //! `dnsdyno relay`: a path between two programs that delays, loses, reorders and limits what passes.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub(crate) struct RelayFlags {
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5399")]
     listen: SocketAddr,
     /// Address and port of the server
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = server_address)]
     to: SocketAddr,
     /// Pass on UDP only
     #[arg(long)]
@@ -93,6 +93,21 @@ pub(crate) struct RelayFlags {
 
 const PATH: &str = "The path (each direction has all of it)";
 const BOUNDS: &str = "Bounds";
+
+/// An address and port; that of a link-local address has its interface by name or number: `[fe80::1%eth0]:53`.
+fn server_address(text: &str) -> Result<SocketAddr, String> {
+    let wrong = || "write an address and a port, like 192.0.2.53:53 or [fe80::1%eth0]:53".to_owned();
+    match text.parse() {
+        Ok(address) => Ok(address),
+        // Only the system knows the names of interfaces.
+        Err(_) if text.starts_with("[fe80") => {
+            let (address, port) = text.rsplit_once("]:").ok_or_else(wrong)?;
+            let found = (&address[1..], port.parse().map_err(|_| wrong())?).to_socket_addrs();
+            found.ok().and_then(|mut found| found.next()).ok_or_else(wrong)
+        }
+        Err(_) => Err(wrong()),
+    }
+}
 
 const EXAMPLES: &str = "\
 The counts are printed as JSON at the end, and at each SIGUSR1. What the relay itself lost, or sent late, is said on

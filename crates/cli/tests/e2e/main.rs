@@ -32,6 +32,7 @@
 //! | [`beside::demo`] | the demo, the manual, the completions |
 //! | [`beside::dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
 //! | [`beside::other_programs`] | the same for resperf and queryperf; resperf-report; links by these names |
+//! | [`beside::link_local`] | link-local servers and addresses, by their interface |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
@@ -98,6 +99,7 @@ mod beside {
     pub(crate) mod full_disk;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
+    pub(crate) mod link_local;
     pub(crate) mod messages;
     pub(crate) mod metrics;
     pub(crate) mod mistakes;

@@ -8,6 +8,8 @@ use dnsdyno_record::{Digest, Header};
 use dnsdyno_runner::{How, Live, Note, Observer, QueryEnd, QueryLog, Unpaired};
 
 use crate::console::Console;
+use crate::dnsperf::json;
+use crate::dnsperf::settings::Settings;
 use crate::dnsperf::statistics::{Form, statistics};
 use crate::figures::{Connections, Durations, Figures};
 use crate::source_lines::warning_of;
@@ -24,6 +26,7 @@ pub(super) struct Intervals {
     counts: Arc<Mutex<Counts>>,
     /// Passes through the file; 0 = no limit.
     passes: u32,
+    is_json: bool,
     /// The end of sending, where it is known.
     end_ns: u64,
     /// Queries that are sent after these many are not.
@@ -37,6 +40,7 @@ pub(super) struct Intervals {
 struct Counts {
     answered: u64,
     lost: u64,
+    unexpected: u64,
     rcodes: [u64; 16],
     bytes_answered: u64,
     bytes_sent: u64,
@@ -48,14 +52,15 @@ impl Intervals {
         console: &Arc<Console>,
         interval_us: Option<u64>,
         details: Option<Form>,
-        passes: u32,
+        settings: &Settings,
     ) -> Self {
         Intervals {
             console: Arc::clone(console),
             interval_us,
             details,
             counts: Arc::default(),
-            passes,
+            passes: settings.passes,
+            is_json: settings.is_json,
             end_ns: u64::MAX,
             limit: u64::MAX,
             started_unix_ns: 0,
@@ -76,6 +81,7 @@ impl Intervals {
             answered: counts.answered,
             lost: counts.lost,
             interrupted: 0,
+            unexpected: counts.unexpected,
             rcodes: counts.rcodes,
             bytes_sent: counts.bytes_sent,
             bytes_answered: counts.bytes_answered,
@@ -117,11 +123,15 @@ impl Observer for Intervals {
             None => {
                 let now_us = (self.started_unix_ns + live.to_ns) / 1_000;
                 let rate_qps = live.arrivals.answered as f64 * 1e6 / interval_us as f64;
-                self.console.line(&format!("{}: {rate_qps:.6}", seconds(now_us)));
+                self.console.print(&match self.is_json {
+                    true => json::rate(now_us, rate_qps),
+                    false => format!("{}: {rate_qps:.6}\n", seconds(now_us)),
+                });
             }
             Some(form) => {
                 let figures = self.figures(live);
-                self.console.print(&statistics(&figures, live.to_ns / 1_000, form));
+                let write = if self.is_json { json::statistics } else { statistics };
+                self.console.print(&write(&figures, live.to_ns / 1_000, form));
             }
         }
         self.console.flush();
@@ -172,6 +182,7 @@ impl QueryLog for CountingLog {
     }
 
     fn unpaired(&mut self, received: &Unpaired<'_>) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).unexpected += 1;
         self.inner.unpaired(received);
     }
 }

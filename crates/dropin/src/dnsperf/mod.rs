@@ -2,6 +2,7 @@
 
 mod draft;
 mod intervals;
+mod json;
 mod settings;
 mod statistics;
 mod syntax;
@@ -22,13 +23,13 @@ use crate::dnsperf::settings::{Input, Settings};
 use crate::dnsperf::statistics::{Form, statistics};
 use crate::dnsperf::syntax::SYNTAX;
 use crate::exit::signal_code;
-use crate::figures::{Figures, statuses};
+use crate::figures::{Figures, resumed, statuses};
 use crate::make::{Wanted, error_text};
 use crate::options::Refusal;
 use crate::printer::{Own, Printer, Printing};
 use crate::server;
 use crate::source_lines::{texts, warning_of};
-use crate::texts::{ctime, http_statistics, seconds};
+use crate::texts::{VERSION, ctime, http_statistics, known_statuses, seconds, tls_statistics};
 
 /// Runs it, and returns its exit code.
 pub(crate) fn run(
@@ -37,12 +38,14 @@ pub(crate) fn run(
     control: &Arc<Control>,
     console: &Arc<Console>,
 ) -> u8 {
-    console.print(BANNER);
     let mut settings = match SYNTAX.read(words).and_then(|given| Settings::read(&given, console)) {
         Ok(settings) => settings,
         Err(refusal) => return console.refuse(&refusal, &SYNTAX),
     };
-    console.print(&status(words, &settings));
+    console.print(&match settings.is_json {
+        true => json::start(words, &settings),
+        false => format!("{}{}", banner(), status(words, &settings)),
+    });
     settings.reduce(console);
     match measure(&settings, runner, control, console) {
         Ok(code) => code,
@@ -62,20 +65,22 @@ fn measure(
         console.tell("dnsdyno: -x is for UDP: the system chooses the ports of connections\n");
     }
     console.flush();
-    let form =
-        Form { units: settings.input.units(), has_histogram: settings.has_histogram, interval_us: None };
     let wanted =
         Wanted { draft: draft(settings), is_recorded: settings.is_recorded, runner, control, console };
-    let run = match make(settings, wanted, form, console) {
+    let run = match make(settings, wanted, console) {
         Ok(run) => run,
         Err(RunError::Source(SourceError::Empty { .. })) => {
+            return Err(Refusal::Fatal("input file contains no data".into()));
+        }
+        // Nothing is sent of a file that ends within a message.
+        Err(RunError::Source(error @ SourceError::CutShort { .. })) => {
+            console.tell(&format!("dnsdyno: {error}\n"));
             return Err(Refusal::Fatal("input file contains no data".into()));
         }
         // All lines were read, and none is sent: the end of the file, without a run.
         Err(RunError::Source(SourceError::NoGoodLine { first_bad, .. })) => {
             first_bad.iter().for_each(|bad| console.warning(&warning_of(bad)));
-            console.print(&finished("end of file"));
-            console.print(&statistics(&Figures::default(), 0, form));
+            print_end(settings, "end of file", &Figures::default(), 0, console);
             return Ok(0);
         }
         Err(error) => return Err(Refusal::Fatal(error_text(&error))),
@@ -83,26 +88,55 @@ fn measure(
     if let Some(Ended::Failed { why }) = run.digest.ended() {
         return Err(Refusal::Fatal(why.clone()));
     }
-    console.print(&finished(reason(&run.digest)));
-    console.print(&statistics(&Figures::of(&run.digest), run_us(&run.digest), form));
-    if mode == TransportKind::Doh {
-        console.print(&http_statistics(&statuses(&run.digest)));
+    let digest = &run.digest;
+    print_end(settings, reason(digest), &Figures::of(digest), run_us(digest), console);
+    print_encryption(settings, digest, console);
+    Ok(signal_code(digest))
+}
+
+/// Prints why the run has ended, and its statistics.
+fn print_end(settings: &Settings, reason: &str, figures: &Figures, run_us: u64, console: &Console) {
+    let form = form(settings);
+    if settings.is_json {
+        console.print(&json::stop(reason));
+        console.print(&json::statistics(figures, run_us, form));
+    } else {
+        console.print(&format!("[Status] Testing complete ({reason})\n\n"));
+        console.print(&statistics(figures, run_us, form));
     }
-    Ok(signal_code(&run.digest))
+}
+
+/// Prints what else is counted over TLS and HTTPS.
+fn print_encryption(settings: &Settings, digest: &Digest, console: &Console) {
+    let resumed = settings.network.resumes_sessions.then(|| resumed(digest));
+    let statuses = statuses(digest);
+    match (settings.network.mode, resumed, settings.is_json) {
+        (TransportKind::Doh, resumed, false) => console.print(&http_statistics(&statuses, resumed)),
+        (TransportKind::Doh, resumed, true) => {
+            console.print(&json::https(&known_statuses(&statuses), resumed));
+        }
+        (TransportKind::Dot, Some(resumed), false) => console.print(&tls_statistics(resumed)),
+        (TransportKind::Dot, Some(resumed), true) => console.print(&json::tls(resumed)),
+        _ => {}
+    }
+}
+
+/// The form of the statistics of the whole run.
+fn form(settings: &Settings) -> Form {
+    Form { units: settings.input.units(), has_histogram: settings.has_histogram, interval_us: None }
 }
 
 /// Makes the run, and prints what it prints meanwhile.
 fn make(
     settings: &Settings,
     mut wanted: Wanted<'_>,
-    form: Form,
     console: &Arc<Console>,
 ) -> Result<FinishedRun, RunError> {
     let plans = wanted.plans()?;
     let interval_us = interval_us(settings);
-    let details = Form { interval_us, ..form };
+    let details = Form { interval_us, ..form(settings) };
     let details = (interval_us.is_some() && settings.has_interval_details).then_some(details);
-    let mut intervals = Intervals::new(console, interval_us, details, settings.passes);
+    let mut intervals = Intervals::new(console, interval_us, details, settings);
     let printer = Printer::start(printing(settings), console);
     let printer = printer.map_err(|error| RunError::Observer(Box::new(error)))?;
     let logs = {
@@ -160,11 +194,6 @@ fn status(words: &[String], settings: &Settings) -> String {
     )
 }
 
-/// The line after the run.
-fn finished(reason: &str) -> String {
-    format!("[Status] Testing complete ({reason})\n\n")
-}
-
 fn reason(digest: &Digest) -> &'static str {
     match digest.ended() {
         Some(Ended::Interrupted | Ended::Terminated | Ended::HungUp) => "interruption",
@@ -179,5 +208,7 @@ fn run_us(digest: &Digest) -> u64 {
     digest.schedule_ns().max(last_answer_ns) / 1_000
 }
 
-/// The version that scripts look for.
-const BANNER: &str = "DNS Performance Testing Tool\nVersion 2.14.0\n\n";
+/// The first lines.
+fn banner() -> String {
+    format!("DNS Performance Testing Tool\nVersion {VERSION}\n\n")
+}

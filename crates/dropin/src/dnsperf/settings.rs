@@ -27,6 +27,7 @@ pub(super) struct Settings {
     pub(super) has_histogram: bool,
     pub(super) input: Input,
     pub(super) is_verbose: bool,
+    pub(super) is_json: bool,
     pub(super) is_recorded: bool,
 }
 
@@ -68,7 +69,7 @@ impl Settings {
         let time_limit_us = micros('l').unwrap_or(0);
         let passes = number('n').unwrap_or(u32::from(time_limit_us == 0));
         let (clients, most_qps) = (number('c').unwrap_or(1), number('Q'));
-        Ok(Settings {
+        let settings = Settings {
             network,
             addresses,
             messages,
@@ -84,8 +85,20 @@ impl Settings {
             has_histogram: given.has_long("latency-histogram"),
             input,
             is_verbose: given.has('v'),
+            is_json: given.has('j'),
             is_recorded,
-        })
+        };
+        let excluded = [
+            ('v', "Verbose output (-v) is currently not possible while using JSON output (-j)"),
+            (
+                'W',
+                "Logging warnings and errors to stdout (-W) is currently not possible while using JSON output (-j)",
+            ),
+        ];
+        match excluded.into_iter().find(|(letter, _)| settings.is_json && given.has(*letter)) {
+            Some((_, why)) => Err(Refusal::Fatal(why.into())),
+            None => Ok(settings),
+        }
     }
 
     /// Reduces what a thread may have of outstanding queries and of sockets to what it can have; says so.
@@ -96,7 +109,7 @@ impl Settings {
             if wanted > MOST_OUTSTANDING {
                 console.warning(&format!(
                     "requested number of outstanding queries (-q {wanted}) per single thread (-T) exceeds \
-                     built-in maximum {MOST_OUTSTANDING}, adjusting\n"
+                     built-in maximum {MOST_OUTSTANDING}, adjusting"
                 ));
             }
             outstanding += wanted.min(MOST_OUTSTANDING);
@@ -104,7 +117,7 @@ impl Settings {
             if wanted > MOST_CLIENTS {
                 console.warning(&format!(
                     "requested number of clients (-c {wanted}) per thread (-T) exceeds built-in maximum \
-                     {MOST_CLIENTS}, adjusting\n"
+                     {MOST_CLIENTS}, adjusting"
                 ));
             }
             clients += wanted.min(MOST_CLIENTS);
@@ -125,7 +138,7 @@ fn fewer_threads(mut threads: u32, most_qps: Option<u32>, clients: u32, console:
     if threads > clients {
         console.warning(&format!(
             "requested number of threads (-T {threads}) exceeds number of clients (-c {clients}), lowering \
-             number of threads\n"
+             number of threads"
         ));
         threads = clients;
     }

@@ -33,6 +33,10 @@ fn write(out: &mut String, figures: &Figures, run_us: u64, form: Form) -> std::f
     if interrupted > 0 {
         writeln!(out, "  {units} interrupted:  {interrupted} ({:.2}%)", percent(interrupted, sent))?;
     }
+    if figures.unexpected > 0 {
+        let share = percent(figures.unexpected, sent);
+        writeln!(out, "  Unexpected IDs:       {} ({share:.2}%)", figures.unexpected)?;
+    }
     writeln!(out, "\n  Response codes:       {}", rcodes(&figures.rcodes, answered))?;
     let each = |bytes: u64, count: u64| bytes.checked_div(count).unwrap_or(0);
     let (request, response) = (each(figures.bytes_sent, sent), each(figures.bytes_answered, answered));

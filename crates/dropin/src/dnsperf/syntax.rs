@@ -1,4 +1,4 @@
-//! The options of dnsperf 2.14.
+//! The options of dnsperf 2.16.
 
 use crate::options::{Long, RECORD, Short, Syntax};
 use crate::values::Kind::{self, Flag, Port, Text, Timeval, Uint, Zpint};
@@ -46,12 +46,27 @@ const SHORT: &[Short] = &[
     short('u', Flag, None, "send dynamic updates instead of queries", None),
     short('B', Flag, None, "read input file as TCP-stream binary format", None),
     short('v', Flag, None, "verbose: report each query and additional information to stdout", None),
+    short('j', Flag, None, "use JSON output for run information and statistics", None),
     short('W', Flag, None, "log warnings and errors to stdout instead of stderr", None),
 ];
 
 /// The last that dnsperf declares is the first that it finds. Ours come after all of dnsperf's, so that no name which
 /// dnsperf accepts means them.
 const LONG: &[Long] = &[
+    Long {
+        name: "tls-sslkeylogfile",
+        kind: Flag,
+        value_name: "",
+        help: "enable logging TLS secrets to SSLKEYLOGFILE",
+        default: None,
+    },
+    Long {
+        name: "tls-session-resumption",
+        kind: Flag,
+        value_name: "",
+        help: "enable TLS session resumption",
+        default: None,
+    },
     Long {
         name: "tls-sni",
         kind: Text,

@@ -24,7 +24,7 @@ use crate::make::{Wanted, error_text};
 use crate::queryperf::rounds::{Counts, Log, Rounds, locked};
 use crate::queryperf::settings::Settings;
 use crate::queryperf::statistics::Part;
-use crate::server::system_text;
+use crate::server::{system_text, with_zone};
 
 /// Runs it, and returns its exit code.
 pub(crate) fn run(
@@ -122,7 +122,7 @@ fn draft(settings: &Settings, server: std::net::SocketAddr) -> Draft {
     // With no time at all the original sends one query.
     let one = settings.time_limit_s == Some(0);
     Draft {
-        server: Some(server.ip().to_string()),
+        server: Some(with_zone(server)),
         port: Some(server.port()),
         queries: Some(match settings.file.as_deref() {
             None => "-".to_owned(),

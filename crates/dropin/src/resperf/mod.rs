@@ -27,7 +27,7 @@ use crate::resperf::settings::Settings;
 use crate::resperf::statistics::statistics;
 use crate::resperf::syntax::SYNTAX;
 use crate::server::system_text;
-use crate::texts::http_statistics;
+use crate::texts::{VERSION, http_statistics};
 use crate::values::Value;
 
 /// Runs it, and returns its exit code.
@@ -59,7 +59,7 @@ pub(crate) fn make(
     control: &Arc<Control>,
     console: &Arc<Console>,
 ) -> Made {
-    console.print(BANNER);
+    console.print(&format!("DNS Resolution Performance Testing Tool\nVersion {VERSION}\n\n"));
     let settings = SYNTAX.read(words).and_then(|given| {
         if given.has('W') {
             console.log_to_out();
@@ -96,7 +96,7 @@ fn measure(
     };
     match run.digest.ended() {
         Some(Ended::Failed { why }) => return fatal(why),
-        Some(Ended::ByPasses) if settings.load.has_more_than(run.digest.tally().scheduled) => {
+        Some(Ended::ByPasses) if settings.load.queries() > run.digest.tally().scheduled => {
             return fatal(NO_MORE);
         }
         _ => {}
@@ -135,7 +135,7 @@ fn report(
     let highest = progress.plot.highest(settings.max_loss_percent);
     console.print(&statistics(digest, progress.load_ns(), highest));
     if settings.network.mode == TransportKind::Doh {
-        console.print(&http_statistics(&statuses(digest)));
+        console.print(&http_statistics(&statuses(digest), None));
     }
     if let Err(error) = written {
         let name = settings.plot_file.display().to_string();
@@ -147,9 +147,6 @@ fn report(
 fn fatal<T>(text: &str) -> Result<T, Refusal> {
     Err(Refusal::Fatal(text.to_owned()))
 }
-
-/// The version that scripts look for.
-const BANNER: &str = "DNS Resolution Performance Testing Tool\nVersion 2.14.0\n\n";
 
 /// The file has fewer queries than were due.
 const NO_MORE: &str = "ran out of query data";

@@ -60,14 +60,17 @@ impl RampAndHold {
         if at_ns < self.ramp_ns as f64 { self.max_qps * at_ns / self.ramp_ns as f64 } else { self.max_qps }
     }
 
-    /// Whether more queries than this are due.
-    pub(super) fn has_more_than(&self, queries: u64) -> bool {
+    /// The queries that are sent. The first one is due when the load has reached one query; with a constant phase the
+    /// load ends just before its end.
+    pub(super) fn queries(&self) -> u64 {
         let rise = 0.5 * self.max_qps * self.ramp_ns as f64;
         let due = (rise + self.max_qps * self.constant_ns as f64) / SECOND_NS as f64;
-        due.ceil() > queries as f64
+        if self.constant_ns > 0 { due.ceil() as u64 - 1 } else { due.floor() as u64 }
     }
 
     fn apply(&self, draft: &mut Draft) {
+        // Less than one query is an empty run there, and one query here.
+        draft.count = Some(self.queries().max(1).to_string());
         let rate = self.max_qps.to_string();
         if self.ramp_ns == 0 {
             draft.rate = Some(rate);
@@ -233,6 +236,11 @@ mod tests {
         let constant = draft("resperf -m 10 -r 0 -c 3");
         assert_eq!((constant.rate.as_deref(), constant.duration.as_deref()), (Some("10"), Some("3s")));
         assert!(constant.ramp.is_none());
+        let queries = |line: &str| draft(line).count.unwrap();
+        let lines =
+            ["-m 1 -r 2 -c 2", "-m 10 -r 2 -c 0", "-m 4 -r 3 -c 1", "-m 7 -r 1 -c 3", "-m 10 -r 0 -c 3"];
+        // As resperf 2.16 sends them.
+        assert_eq!(lines.map(|line| queries(&format!("resperf {line}"))), ["2", "10", "9", "24", "29"]);
     }
 
     #[test]

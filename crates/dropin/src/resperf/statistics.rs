@@ -8,7 +8,11 @@ use crate::texts::{percent, rcodes, seconds};
 
 /// The whole text. The load lasted for `load_ns`; the run, at least as long.
 pub(super) fn statistics(digest: &Digest, load_ns: u64, highest: Highest) -> String {
-    let Figures { sent, answered, rcodes: counts, connections, .. } = Figures::of(digest);
+    let Figures { sent, answered, unexpected, rcodes: counts, connections, .. } = Figures::of(digest);
+    let unexpected = match unexpected {
+        0 => String::new(),
+        count => format!("  Unexpected IDs:       {count}\n"),
+    };
     let lost = sent.saturating_sub(answered);
     let (attempts, successful) = (connections.attempts, connections.successful);
     format!(
@@ -18,7 +22,7 @@ Statistics:
   Queries sent:         {sent}
   Queries completed:    {answered}
   Queries lost:         {lost}
-  Response codes:       {}
+{unexpected}  Response codes:       {}
 
   Run time (s):         {}
   Maximum throughput:   {:.6} qps

@@ -1,4 +1,4 @@
-//! The options of resperf 2.14.
+//! The options of resperf 2.16.
 
 use crate::options::{Long, RECORD, Short, Syntax};
 use crate::values::Kind::{self, Double, Flag, Port, Text, Timeval, Uint, Zpint};

@@ -135,7 +135,7 @@ fn a_block_with_a_mistake_is_skipped_and_counted_once() {
     let text = "z\nadd a 5 A x\nchange b\nsend\nz\nadd a 5 A 192.0.2.1\nsend\n";
     let loaded = read(text).unwrap();
     assert_eq!((loaded.queries.len(), loaded.bad_lines, loaded.first_bad[0].line), (1, 1, 2));
-    assert!(matches!(read("z\nadd a 5 A x\nsend\n"), Err(SourceError::OnlyBadLines { .. })));
+    assert!(matches!(read("z\nadd a 5 A x\nsend\n"), Err(SourceError::NoGoodLine { .. })));
     assert!(matches!(read("; nothing\n"), Err(SourceError::Empty { .. })));
     let long = format!("z\nadd a 5 TXT {}\n", "x".repeat(2 << 20));
     assert!(matches!(read(&long), Err(SourceError::LongLine { line: 2, .. })));

@@ -90,6 +90,7 @@ static CLIENT: LazyLock<Option<ClientConfig>> = LazyLock::new(|| {
         tls13: true,
         resumption: true,
         early_data: false,
+        key_log: None,
     };
     Some(client_config(None, &Tls::new(&config).ok()?, 1).ok()?.0)
 });

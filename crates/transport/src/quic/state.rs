@@ -235,6 +235,7 @@ fn open_sockets(
             server: config.server,
             local_address: local(i),
             receive_buffer: config.receive_buffer,
+            send_buffer: config.send_buffer,
             send_only: false,
         };
         let socket = udp::connect(&udp, 0)?;

@@ -10,6 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::ports::{LocalPort, LocalPorts};
 use crate::Stopped;
 use crate::description::Description;
+use crate::udp::local_end;
 
 /// Opens connections to one server, from each local address in turn.
 pub(crate) struct Dialer {
@@ -66,7 +67,7 @@ impl Dialer {
             // A connection on a host from the server's port to the server's port would be one to itself.
             let begun = match port == self.server.port() {
                 true => Err(io::Error::from_raw_os_error(libc::EADDRINUSE)),
-                false => self.begin_from(SocketAddr::new(address, port), local),
+                false => self.begin_from(local_end(address, port, self.server), local),
             };
             let Err(error) = begun else { return begun };
             let ports = &mut self.locals[place].1;

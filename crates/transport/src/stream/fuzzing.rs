@@ -52,6 +52,7 @@ static TLS: LazyLock<Option<Tls>> = LazyLock::new(|| {
         tls13: true,
         resumption: true,
         early_data: false,
+        key_log: None,
     };
     Tls::new(&config).ok()
 });

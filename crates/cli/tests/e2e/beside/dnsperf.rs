@@ -1,8 +1,8 @@
 //! dnsperf's command lines: what ours prints, byte by byte, compared with the original; and the queries on the wire.
 //!
-//! `dnsperf/lines.txt` has the command lines, `dnsperf/expected.txt` what dnsperf 2.14 prints for them, after what must
+//! `dnsperf/lines.txt` has the command lines, `dnsperf/expected.txt` what dnsperf 2.16 prints for them, after what must
 //! differ was replaced. Ours must print the same, and so must the original where it is installed: Debian's is older,
-//! and is not asked for what it does not have. To write the expected output again, with dnsperf 2.14:
+//! and is not asked for what it does not have. To write the expected output again, with dnsperf 2.16:
 //! `DNSDYNO_ORIGINAL=/path/to/dnsperf DNSDYNO_WRITE_EXPECTED=1 cargo test -p dnsdyno-cli --test e2e dnsperf`.
 
 mod normal;
@@ -22,13 +22,13 @@ use crate::support::{DNSDYNO, Workplace, has_program, responder};
 /// A line of the table.
 struct Line {
     words: String,
-    /// Whether dnsperf before 2.14 does something else.
+    /// Whether dnsperf before 2.16 does something else.
     is_new: bool,
 }
 
 fn lines() -> Vec<Line> {
     let is_line = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    let one = |line: &str| match line.strip_prefix("2.14| ") {
+    let one = |line: &str| match line.strip_prefix("2.16| ") {
         Some(words) => Line { words: words.to_owned(), is_new: true },
         None => Line { words: line.to_owned(), is_new: false },
     };
@@ -107,7 +107,13 @@ fn run(program: &Path, first: &[&str], folder: &Path, servers: &Servers, line: &
     let [out, error] = [&ran.stdout, &ran.stderr].map(|bytes| {
         let text = normal(&text(bytes), is_timed);
         // Once, the usage is compared itself.
-        let text = if line == "-h" { text } else { text.replace(USAGE, "(the usage)\n") };
+        let text = if line == "-h" {
+            text
+        } else {
+            USAGES.iter().fold(text, |text, usage| text.replace(usage, "(the usage)\n"))
+        };
+        // Before 2.16, it was printed before the options were read.
+        let text = if text == BANNER { String::new() } else { text };
         let named = |text: String, (name, port): (&str, u16)| {
             text.replace(&format!(":{port})"), &format!(":{name})"))
                 .replace(&format!("-p {port}"), &format!("-p {name}"))
@@ -120,11 +126,14 @@ fn run(program: &Path, first: &[&str], folder: &Path, servers: &Servers, line: &
 /// The command lines.
 const LINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/beside/dnsperf/lines.txt");
 
-/// What dnsperf 2.14 prints for them.
+/// What dnsperf 2.16 prints for them.
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/beside/dnsperf/expected.txt");
 
-/// The usage, which follows each mistake.
-const USAGE: &str = include_str!("dnsperf/usage.txt");
+/// The usage, which follows each mistake: that of 2.16, and that of the versions before.
+const USAGES: [&str; 2] = [include_str!("dnsperf/usage.txt"), include_str!("dnsperf/usage-2.14.txt")];
+
+/// The first lines, without the number of the version.
+const BANNER: &str = "DNS Performance Testing Tool\nVersion  (differs)\n\n";
 
 /// What is expected of each line.
 fn expected(text: &str) -> Vec<(&str, &str)> {
@@ -219,6 +228,8 @@ fn write_files(work: &Workplace) {
         message[17] = b'a' + i;
         message
     };
+    work.write("invalid.txt", "invalid\n");
+    work.write("cut.bin", [message(0), b"\0\x1d\0\0\x01".to_vec()].concat());
     work.write("q.bin", (0..5).flat_map(message).collect::<Vec<u8>>());
 }
 

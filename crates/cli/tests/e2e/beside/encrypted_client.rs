@@ -14,7 +14,7 @@ use dnsdyno_responder::{
 
 use rustix::process::Signal;
 
-use crate::support::{Ran, Workplace, real_server};
+use crate::support::{DNSDYNO, Ran, Workplace, real_server};
 
 /// The transports as flags, with their names in the responder.
 const WAYS: [(&str, Transport); 3] = [
@@ -89,6 +89,33 @@ fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
             assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         }
     }
+}
+
+/// TLS 1.3 has four secrets for each connection without a session: of the handshake and of the data, each way; and one
+/// for exporters.
+#[test]
+fn the_secrets_of_each_connection_are_written_for_their_owner() {
+    let (work, way) = (Workplace::new(), WAYS[0]);
+    let server = start(&work, Faults::default(), TlsSettings::default());
+    let load = "--count 30 --outstanding 3 --clients 3 --no-resumption --tls-key-log keys.txt";
+    run(&work, &server, way, load);
+    let text = work.read("keys.txt");
+    let secrets = |label: &str| text.lines().filter(|line| line.starts_with(label)).count() as u64;
+    let [full, ..] = handshakes(&work.record("run"));
+    for label in ["CLIENT_HANDSHAKE_TRAFFIC_SECRET ", "SERVER_TRAFFIC_SECRET_0 "] {
+        assert_eq!(secrets(label), full, "{text}");
+    }
+    let mode = work.shell("stat -c %a keys.txt").stdout;
+    assert_eq!((full, mode.trim()), (3, "600"));
+    let port = server.addresses_of(Transport::Dot)[0].port();
+    let words = format!("-s 127.0.0.1 -p {port} -d q.txt -m dot -O tls-sslkeylogfile");
+    work.write("q.txt", "www.example A\n");
+    work.shell(&format!("SSLKEYLOGFILE=other.txt {DNSDYNO} dnsperf {words}")).gives(0);
+    assert_eq!(work.read("other.txt").matches("CLIENT_HANDSHAKE_TRAFFIC_SECRET ").count(), 1);
+    let refused = work.dnsdyno(&format!(
+        "run -s 127.0.0.1:{port} --ask www.example --transport dot --insecure --count 1 --tls-key-log ./none/k"
+    ));
+    refused.gives(2).says(&["cannot write the secrets of TLS sessions", "none/k"]);
 }
 
 #[test]

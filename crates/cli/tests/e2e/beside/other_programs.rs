@@ -1,7 +1,7 @@
 //! What the command lines of resperf and queryperf print, compared with the originals; the reports of resperf-report;
 //! and the links by their names.
 //!
-//! `other_programs/lines.txt` has the command lines, `other_programs/expected.txt` what resperf 2.14 and the queryperf
+//! `other_programs/lines.txt` has the command lines, `other_programs/expected.txt` what resperf 2.16 and the queryperf
 //! of BIND 9.11 print for them, with figures replaced. No package has these versions, so the file was written by
 //! programs built from their sources: `DNSDYNO_RESPERF=… DNSDYNO_QUERYPERF=… cargo test -p dnsdyno-cli --test e2e
 //! other_programs` writes it again.

@@ -47,6 +47,7 @@ impl Pair {
             tls13: true,
             resumption: true,
             early_data: false,
+            key_log: None,
         })
         .unwrap();
         let shared = TlsShared::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();

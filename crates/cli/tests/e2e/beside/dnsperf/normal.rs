@@ -1,16 +1,19 @@
 //! Replaces in the output of dnsperf what differs from run to run: times, rates, IDs, and in a run that ends by time
 //! the number of queries.
 
+use serde_json::Value;
+
 /// The output without what must differ. `is_timed`: the run ended by time.
 pub(super) fn normal(text: &str, is_timed: bool) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut is_statistics = false;
     let is_ours = |line: &&str| line.starts_with("dnsdyno: ") || line.starts_with("  record=<on|off>");
     for line in text.lines().filter(|line| !is_ours(line)) {
-        is_statistics |= line.ends_with("Statistics:");
+        is_statistics |= line.ends_with("Statistics:") || line.starts_with('{');
         let line = one(line, is_timed && is_statistics);
         // How many of these there are depends on time.
-        let repeats = lines.last().is_some_and(|last| *last == line && MANY.contains(&line.as_str()));
+        let may_repeat = MANY.contains(&line.as_str()) || line.starts_with('{');
+        let repeats = lines.last().is_some_and(|last| *last == line && may_repeat);
         if !repeats {
             lines.push(line);
         }
@@ -20,6 +23,9 @@ pub(super) fn normal(text: &str, is_timed: bool) -> String {
 }
 
 fn one(line: &str, is_timed: bool) -> String {
+    if line.starts_with('{') {
+        return json(line, is_timed);
+    }
     const STARTS: [&str; 3] = ["Version ", "[Status] Started at: ", "  Run time (s):"];
     if let Some(start) = STARTS.iter().find(|start| line.starts_with(**start)) {
         return format!("{start} (differs)");
@@ -42,6 +48,33 @@ fn one(line: &str, is_timed: bool) -> String {
             format!("{start} {}", digits_as_n(id))
         }
         _ => line.to_owned(),
+    }
+}
+
+/// An object of `-j`, its keys in alphabetical order: without times and rates, and without counts if the run ended by
+/// time.
+fn json(line: &str, is_timed: bool) -> String {
+    let mut object = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    without_figures(&mut object, is_timed);
+    object.to_string()
+}
+
+fn without_figures(value: &mut Value, is_timed: bool) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                let differs = matches!(key.as_str(), "version" | "started" | "timestamp_usec" | "histogram");
+                // The port of the server.
+                let is_port = key == "server_port" || key == "command_line";
+                match differs || is_port {
+                    true => *member = "N".into(),
+                    false => without_figures(member, is_timed),
+                }
+            }
+        }
+        Value::Array(members) => members.iter_mut().for_each(|member| without_figures(member, is_timed)),
+        Value::Number(number) if is_timed || number.is_f64() => *value = "N".into(),
+        _ => {}
     }
 }
 
