@@ -34,13 +34,14 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
 
-check: scripts-ready ## Format, lints, layers, circles, schema, licences, in-kernel programs, and the report page where Node is there
+check: scripts-ready ## Format, lints, layers, circles, schema, types of the page, licences, in-kernel programs, the page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
 	$(CARGO) run --quiet --locked --package xtask -- layers
 	$(CARGO) run --quiet --locked --package xtask -- circles
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	$(CARGO) run --quiet --locked --package xtask -- schema --check
+	$(CARGO) run --quiet --locked --package xtask -- page-types --check
 	scripts/check-licences
 	scripts/build-ebpf --check
 	scripts/build-web --check

@@ -217,7 +217,7 @@ export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string 
       figures: [
         { label: "held", value: rate(held.asked_qps), unit: "queries/s" },
         { label: "not answered", value: percent(1 - answered / scheduled).replace(" %", ""), unit: "%" },
-        { label: "response time p50", value: duration(held.p50_ns!).split(" ")[0]!, unit: duration(held.p50_ns!).split(" ")[1]! },
+        { label: "response time p50", value: duration(held.p50_ns as number).split(" ")[0]!, unit: duration(held.p50_ns as number).split(" ")[1]! },
         { label: "response time p99", value: duration(held.p99_ns as number).split(" ")[0]!, unit: duration(held.p99_ns as number).split(" ")[1]! },
       ],
     },
@@ -306,7 +306,7 @@ function tables(points: LoadPoint[], scheduled: number, answered: number, kind: 
         rate(point.answered_qps),
         percent(1 - (point.answered_share ?? 0)),
         duration(point.avg_ns ?? 0),
-        duration(point.p50_ns ?? 0),
+        duration((point.p50_ns ?? 0) as number),
         point.p99_ns === "beyond" ? ">5 s" : duration(point.p99_ns ?? 0),
       ]),
     },

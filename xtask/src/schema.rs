@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::generated;
+
 /// Writes the files, or with `--check` reports which of them are out of date.
-pub(crate) fn run() -> anyhow::Result<Vec<String>> {
-    let is_check = std::env::args().nth(2).as_deref() == Some("--check");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+pub(crate) fn run(root: &Path) -> anyhow::Result<Vec<String>> {
     let schema = dnsdyno_record::schema::run_schema();
     let page = fs::read_to_string(root.join(PAGE))?;
     let made = [
@@ -18,17 +18,7 @@ pub(crate) fn run() -> anyhow::Result<Vec<String>> {
         (SUMMARY, serde_json::to_string_pretty(&dnsdyno_report::summary_schema())? + "\n"),
         (PAGE, with_tables(&page, &tables(&schema))?),
     ];
-    let mut findings = Vec::new();
-    for (name, text) in made {
-        let path = root.join(name);
-        let is_current = fs::read_to_string(&path).is_ok_and(|there| there == text);
-        if is_check && !is_current {
-            findings.push(format!("{name} is out of date: run cargo run -p xtask -- schema"));
-        } else if !is_current {
-            fs::write(&path, text)?;
-        }
-    }
-    Ok(findings)
+    generated::keep(root, "schema", &made)
 }
 
 /// The page with new tables between its two markers.

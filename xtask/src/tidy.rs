@@ -114,7 +114,8 @@ fn judge(name: &str, text: &str) -> Vec<String> {
     findings
 }
 
-fn rust_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// All files of Rust.
+pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut folders = ["crates", "xtask", "benchsuite"].map(|folder| root.join(folder)).to_vec();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {

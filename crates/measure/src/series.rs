@@ -8,9 +8,11 @@
 //! ```
 
 use dnsdyno_text::units::{bytes, count, duration, percent, rate};
+use serde::Serialize;
 
 /// The unit of a series, by the end of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SeriesUnit {
     /// A number of things.
     Count,

@@ -1,55 +1,40 @@
 //! The table of all counters of a run, by their paths in the record.
 
-use dnsdyno_measure::{Counter, Group, Histogram, Latency, Visitor};
+use dnsdyno_measure::{Counter, Group, Latency};
 use dnsdyno_record::{Digest, Header};
+use dnsdyno_report::cells::{Cells, CounterPath, EachCounter};
 use dnsdyno_report::quantile;
 use dnsdyno_text::units;
 
-use crate::path::CounterPath;
-
 /// A row for each counter that is not 0: its path, its count and, of durations, p50, p99 and maximum.
 pub(crate) fn rows(digest: &Digest) -> Vec<Vec<String>> {
-    let mut walk = Walk { path: CounterPath::new(&digest.header), header: &digest.header, rows: Vec::new() };
-    digest.tally().visit_each(&mut walk);
-    digest.arrivals().visit("arrivals", &mut walk);
-    walk.rows
+    let header = &digest.header;
+    let rows = Rows { header, rows: Vec::new() };
+    let mut each = EachCounter::new(digest.tally(), CounterPath::new(header, Vec::new()), rows);
+    digest.tally().visit_each(&mut each);
+    digest.arrivals().visit("arrivals", &mut each);
+    each.cells.rows
 }
 
-struct Walk<'a> {
-    path: CounterPath<'a>,
+struct Rows<'a> {
     header: &'a Header,
     rows: Vec<Vec<String>>,
 }
 
-impl Walk<'_> {
-    fn row(&mut self, key: &str, cells: [String; 4]) {
-        let length = self.path.enter(key);
-        self.rows.push([self.path.text().to_owned()].into_iter().chain(cells).collect());
-        self.path.leave(length);
-    }
-}
+impl Cells for Rows<'_> {
+    const ZEROS: bool = false;
 
-impl Visitor for Walk<'_> {
-    fn count(&mut self, key: &str, count: u64) {
-        if count > 0 {
-            self.row(key, [units::count(count), String::new(), String::new(), String::new()]);
-        }
+    fn count(&mut self, path: &str, count: u64) {
+        self.rows.push([path, &units::count(count), "", "", ""].map(str::to_owned).into());
     }
 
-    fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        let durations = Latency { answered: histogram, unanswered: 0 };
-        let text = |at| quantile(at, self.header.timeout_ns);
-        if let Some(exact) = histogram.exact() {
-            let [p50, p99] = [0.5, 0.99].map(|q| text(durations.percentile(q)));
-            self.row(key, [units::count(histogram.count()), p50, p99, units::duration(exact.max_ns)]);
-        }
-    }
-
-    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
-        if let Some(group) = group {
-            let length = self.path.enter(key);
-            group.visit_each(self);
-            self.path.leave(length);
+    fn durations(&mut self, path: &mut CounterPath<'_>, latency: Latency<'_>, _: bool) {
+        // As counted: the unanswered queries are in counters of their own.
+        let durations = Latency { unanswered: 0, ..latency };
+        if let Some(exact) = durations.answered.exact() {
+            let [p50, p99] = [0.5, 0.99].map(|q| quantile(durations.percentile(q), self.header.timeout_ns));
+            let (count, max) = (units::count(durations.count()), units::duration(exact.max_ns));
+            self.rows.push(vec![path.text().to_owned(), count, p50, p99, max]);
         }
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use dnsdyno_campaign::compare::{Figure, Kind};
 use dnsdyno_campaign::experiment::report::{Beside, COLUMNS, ExperimentReport, words};
 use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
+use dnsdyno_text::escaped;
 
 use crate::Options;
 use chart::{Chart, Curve, Point, Scale};
@@ -157,7 +158,7 @@ fn figures(report: &ExperimentReport<'_>) -> String {
     };
     let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
     let words: Vec<&str> = [Some(words::CPU), words::wide(result)].into_iter().flatten().collect();
-    let words = document::escaped(&words.join(" "));
+    let words = escaped(&words.join(" "));
     let help = format!(
         "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run. {words}</p>\n"
     );
@@ -173,8 +174,8 @@ fn found(report: &ExperimentReport<'_>) -> String {
     let mut texts = String::new();
     for (cell, number, found) in words::found(result) {
         let [load, subject] = names(cell);
-        let summary = document::escaped(&format!("{subject} under {load}, run {number}"));
-        let lines = document::escaped(&words::lines(found).join("\n"));
+        let summary = escaped(&format!("{subject} under {load}, run {number}"));
+        let lines = escaped(&words::lines(found).join("\n"));
         texts.push_str(&format!("<details><summary>{summary}</summary>\n<pre>{lines}</pre></details>\n"));
         rows.push(vec![load, subject, words::answer(cell, found), number.to_string()]);
     }
@@ -202,7 +203,7 @@ fn differences(report: &ExperimentReport<'_>) -> String {
     }
     format!(
         "<p class=\"help\">{}</p>\n{}",
-        document::escaped(&help),
+        escaped(&help),
         table("The differences between the servers, with their intervals", &titles, 4, &rows)
     )
 }
@@ -258,7 +259,7 @@ fn discarded(report: &ExperimentReport<'_>) -> String {
         None => "No run was left out because it was the first one.".to_owned(),
         Some(dropped) => format!("Left out: {dropped}."),
     };
-    let help = format!("<p class=\"help\">{}</p>\n", document::escaped(&dropped));
+    let help = format!("<p class=\"help\">{}</p>\n", escaped(&dropped));
     if result.discarded.is_empty() {
         return format!("{help}<p>No other run was discarded.</p>\n");
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dnsdyno_text::escaped;
 use serde_json::json;
 
 use crate::data::{Message, PageData, Run};
@@ -116,24 +117,6 @@ fn script_json(page: &PageData) -> Result<String, PageError> {
         }
     }
     Ok(out)
-}
-
-/// Text for an element or an attribute. Control characters have no meaning in HTML, and some are not allowed.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' => out.push(' '),
-            c if dnsdyno_text::acts_on_a_terminal(c) => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// How a page of ours begins, up to the version of the program that made it.

@@ -169,7 +169,7 @@ pub(crate) fn rows_of_whole_levels(intervals: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use dnsdyno_measure::{Arrivals, Tally, TypeCount, WorkerUse};
+    use dnsdyno_measure::{Arrivals, MemberTally, Tally, TypeCount, WorkerUse};
     use dnsdyno_record::Interval;
     use serde_json::json;
 
@@ -247,6 +247,26 @@ mod tests {
         found.sort();
         assert_eq!(found, expected);
         assert!(found.iter().any(|(name, _)| name == "latency.p90"), "200 queries have a p90, 20 have none");
+    }
+
+    #[test]
+    fn the_latencies_of_queries_are_where_the_page_looks_for_them() {
+        let mut row = second(0);
+        let response = row.tally.response.clone();
+        row.tally.members = vec![MemberTally { scheduled: 21, response, ..MemberTally::default() }];
+        row.tally.members[0].ends.timed_out = 1;
+        row.tally.lateness.record(7);
+        let mut columns = Columns::with(&ALWAYS);
+        put_row(&mut columns, &header(), &Chosen::default(), &row);
+        let columns: BTreeMap<_, _> =
+            columns.finish().map(|column| (column.name, (column.unit, column.bytes))).collect();
+        // 2 + 2 × 21, and the word for beyond the timeout.
+        assert_eq!(columns["members.0.response.count"], (Unit::Count, vec![44]));
+        assert_eq!(columns["members.0.response.max"], (Unit::Ns, vec![1]));
+        assert_eq!(columns["members.0.service.count"].1, [4]);
+        assert_eq!(columns["lateness.max"], (Unit::Ns, vec![16]));
+        assert!(columns.contains_key("latency.p50") && columns.contains_key("types.A.answered"));
+        assert!(columns.keys().all(|name| !name.starts_with("response.") && !name.starts_with("service.")));
     }
 
     #[test]

@@ -25,7 +25,6 @@ mod labels;
 mod levels;
 mod made;
 mod pack;
-mod path;
 mod qualification;
 mod run;
 mod tables;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dnsdyno_record::expect::{Decision, Expectations, Judged};
-use dnsdyno_record::{Digest, Event, Headline, Line, MembersBy, Row, RunReader};
+use dnsdyno_record::{Digest, Event, Line, Row, RunReader};
 use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables};
 use dnsdyno_text::units;
@@ -63,14 +63,11 @@ pub(crate) fn of_digest(
         verdict: answer.verdict.into(),
         expectations,
         messages: unread.into_iter().chain(messages(digest)).collect(),
-        headline: match header.headline {
-            Headline::Response => "response",
-            Headline::Service => "service",
-        },
+        headline: header.headline,
         send_only: header.send_only,
         watch_only: header.is_watch_only(),
         members: header.mix.iter().map(|member| member.label().to_owned()).collect(),
-        members_by: header.members_by().map(MembersBy::word),
+        members_by: header.members_by(),
         started_unix_ns: header.started_unix_ns.to_string(),
         interval_ns: header.interval_ns,
         timeout_ns: header.timeout_ns,

@@ -1,12 +1,12 @@
 //! A row of a record as cells: every counter by its path in the record, and the percentiles of its durations.
 
-use dnsdyno_measure::{Counter, Group, Histogram, Latency, Quantile, Visitor};
+use dnsdyno_measure::{Counter, Group, Latency, Quantile, Visitor};
 use dnsdyno_record::figures::{longest, sent};
 use dnsdyno_record::{Header, Headline, Row};
+use dnsdyno_report::cells::{Cells, CounterPath, EachCounter};
 
 use crate::columns::{Columns, Value};
 use crate::data::Unit;
-use crate::path::CounterPath;
 use crate::watched::Chosen;
 
 /// The columns that each level has.
@@ -20,108 +20,100 @@ pub(crate) const ALWAYS: [(&str, Unit); 5] = [
 
 /// Puts a row into the columns, and ends it there.
 pub(crate) fn put_row(columns: &mut Columns, header: &Header, chosen: &Chosen, row: &Row) {
-    let mut walk = Walk { columns, path: CounterPath::new(header) };
-    walk.number("from_ns", row.from_ns);
-    walk.number("covered_ns", row.covered_ns);
-    walk.number("idle_ns", row.idle_ns);
-    walk.number("asked_micro", row.asked_micro);
-    walk.number("sent", sent(&row.tally));
-    walk.headline(header.latency_of(&row.tally));
+    let tally = &row.tally;
+    let mut each = EachCounter::new(tally, CounterPath::new(header, Vec::new()), Cell { columns });
+    each.count("from_ns", row.from_ns);
+    each.count("covered_ns", row.covered_ns);
+    each.count("idle_ns", row.idle_ns);
+    each.count("asked_micro", row.asked_micro);
+    each.count("sent", sent(tally));
+    each.cells.headline(header.latency_of(tally));
     let (other, latency) = match header.headline {
-        Headline::Response => ("service", row.tally.service_latency()),
-        Headline::Service => ("response", row.tally.response_latency()),
+        Headline::Response => ("service", tally.service_latency()),
+        Headline::Service => ("response", tally.response_latency()),
     };
-    walk.durations(other, latency);
-    row.tally.visit_each(&mut walk);
-    for (place, member) in row.tally.members.iter().enumerate() {
-        walk.durations(&format!("members.{place}.response"), member.response_latency());
-        walk.durations(&format!("members.{place}.service"), member.service_latency());
-    }
-    row.arrivals.visit("arrivals", &mut walk);
-    row.workers.visit("workers", &mut walk);
+    put_latency(&mut each, other, latency);
+    tally.visit_each(&mut each);
+    each.at("members", |each| {
+        for (place, member) in tally.members.iter().enumerate() {
+            each.at(&place.to_string(), |each| {
+                put_latency(each, "response", member.response_latency());
+                put_latency(each, "service", member.service_latency());
+            });
+        }
+    });
+    row.arrivals.visit("arrivals", &mut each);
+    row.workers.visit("workers", &mut each);
     chosen.put(columns, row);
     columns.end_row();
 }
 
-struct Walk<'a> {
-    columns: &'a mut Columns,
-    path: CounterPath<'a>,
+fn put_latency(each: &mut EachCounter<'_, Cell<'_>>, key: &str, latency: Latency<'_>) {
+    if latency.count() > 0 {
+        each.at(key, |each| each.cells.latency(&mut each.path, latency));
+    }
 }
 
-impl Walk<'_> {
-    fn number(&mut self, key: &str, number: u64) {
-        // Most counters of most rows are 0.
-        if number > 0 {
-            let length = self.path.enter(key);
-            self.columns.count(self.path.text(), unit_of(key), number);
-            self.path.leave(length);
-        }
-    }
+/// Writes cells of a row.
+struct Cell<'a> {
+    columns: &'a mut Columns,
+}
 
+impl Cell<'_> {
     /// The latency of the heat map and of the lines over it.
     fn headline(&mut self, latency: Latency<'_>) {
         if latency.count() == 0 {
             return;
         }
         let exact = latency.answered.exact();
-        for (key, q) in PERCENTILES {
-            self.quantile("latency", key, latency.percentile(q));
+        for (path, q) in PERCENTILES {
+            self.quantile(path, latency.percentile(q));
         }
-        self.quantile("latency", "min", exact.map(|exact| Quantile::At(exact.min_ns)));
-        self.quantile("latency", "max", longest(latency));
-        self.quantile("latency", "avg", latency.answered.mean_ns().map(Quantile::At));
+        self.quantile("latency.min", exact.map(|exact| Quantile::At(exact.min_ns)));
+        self.quantile("latency.max", longest(latency));
+        self.quantile("latency.avg", latency.answered.mean_ns().map(Quantile::At));
     }
 
-    fn durations(&mut self, key: &str, latency: Latency<'_>) {
-        if latency.count() == 0 {
-            return;
+    /// Another latency, at its path.
+    fn latency(&mut self, path: &mut CounterPath<'_>, latency: Latency<'_>) {
+        let length = path.enter("count");
+        self.count(path.text(), latency.count());
+        path.leave(length);
+        let [p50, p99] = [0.5, 0.99].map(|q| latency.percentile(q));
+        for (key, quantile) in [("p50", p50), ("p99", p99), ("max", longest(latency))] {
+            path.enter(key);
+            self.quantile(path.text(), quantile);
+            path.leave(length);
         }
-        let length = self.path.enter(key);
-        self.number("count", latency.count());
-        self.path.leave(length);
-        for (percentile, q) in [("p50", 0.5), ("p99", 0.99)] {
-            self.quantile(key, percentile, latency.percentile(q));
-        }
-        self.quantile(key, "max", longest(latency));
     }
 
-    fn quantile(&mut self, key: &str, percentile: &str, quantile: Option<Quantile>) {
-        let length = self.path.enter(key);
-        self.path.enter(percentile);
+    fn quantile(&mut self, path: &str, quantile: Option<Quantile>) {
         let value = match quantile {
             Some(Quantile::At(ns)) => Value::Number(ns),
             Some(Quantile::BeyondTimeout) => Value::Beyond,
             None => Value::Nothing,
         };
-        self.columns.figure(self.path.text(), Unit::Ns, value);
-        self.path.leave(length);
+        self.columns.figure(path, Unit::Ns, value);
     }
 }
 
-impl Visitor for Walk<'_> {
-    fn count(&mut self, key: &str, count: u64) {
-        self.number(key, count);
+impl Cells for Cell<'_> {
+    const ZEROS: bool = false;
+
+    fn count(&mut self, path: &str, count: u64) {
+        self.columns.count(path, unit_of(path), count);
     }
 
-    fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        // These two have unanswered queries, which are not in their histograms.
-        let is_latency = matches!(key, "response" | "service");
-        if histogram.count() > 0 && !is_latency {
-            self.durations(key, Latency { answered: histogram, unanswered: 0 });
-        }
-    }
-
-    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
-        if let Some(group) = group {
-            let length = self.path.enter(key);
-            group.visit_each(self);
-            self.path.leave(length);
+    fn durations(&mut self, path: &mut CounterPath<'_>, latency: Latency<'_>, may_time_out: bool) {
+        // The latencies of queries have places of their own.
+        if !may_time_out {
+            self.latency(path, latency);
         }
     }
 }
 
-fn unit_of(key: &str) -> Unit {
-    match key {
+fn unit_of(path: &str) -> Unit {
+    match path.rsplit('.').next().unwrap_or(path) {
         key if key.ends_with("_ns") => Unit::Ns,
         key if key.contains("bytes") => Unit::Bytes,
         "asked_micro" => Unit::Micro,
@@ -132,11 +124,11 @@ fn unit_of(key: &str) -> Unit {
 
 /// Of the headline latency: those of a summary, and those of a box plot.
 const PERCENTILES: [(&str, f64); 7] = [
-    ("p25", 0.25),
-    ("p50", 0.5),
-    ("p75", 0.75),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99_9", 0.999),
+    ("latency.p25", 0.25),
+    ("latency.p50", 0.5),
+    ("latency.p75", 0.75),
+    ("latency.p90", 0.9),
+    ("latency.p95", 0.95),
+    ("latency.p99", 0.99),
+    ("latency.p99_9", 0.999),
 ];

@@ -61,7 +61,7 @@ impl Chosen {
         let sources = digest.header.watched.iter().enumerate();
         sources
             .map(|(source, watched)| data::Watched {
-                kind: watched.kind.word(),
+                kind: watched.kind,
                 label: safe(&watched.label),
                 moved: moved(source, samples(source)).count(),
                 series: self.0.iter().filter(|series| series.source == source).map(described).collect(),
@@ -109,14 +109,7 @@ fn described(series: &Series) -> data::WatchedSeries {
         name: safe(&series.name),
         column: series.column.clone(),
         kind: if series.is_gauge { "gauge" } else { "counter" },
-        unit: match SeriesUnit::of(&series.name) {
-            SeriesUnit::Count => "count",
-            SeriesUnit::Bytes => "bytes",
-            SeriesUnit::Ns => "ns",
-            SeriesUnit::Hz => "hz",
-            SeriesUnit::CelsiusMilli => "celsius_milli",
-            SeriesUnit::Permille => "permille",
-        },
+        unit: SeriesUnit::of(&series.name),
         rank: rank(series),
     }
 }

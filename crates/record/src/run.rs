@@ -206,7 +206,8 @@ impl MemberInfo {
 }
 
 /// What the members of a mix differ by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MembersBy {
     /// The transport only.
     Transport,

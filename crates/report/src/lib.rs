@@ -8,6 +8,7 @@ mod answer;
 pub mod bounds;
 mod caching;
 mod capture;
+pub mod cells;
 mod check;
 mod checks;
 mod connections;

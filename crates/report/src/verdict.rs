@@ -2,11 +2,13 @@
 
 use dnsdyno_record::Digest;
 use dnsdyno_text::units::percent;
+use serde::Serialize;
 
 use crate::bounds::wide;
 
 /// Whether rate and loss may be those of the generator or of its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// They are not.
     Ok,

@@ -41,6 +41,25 @@ pub fn acts_on_a_terminal(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Text for an element or an attribute of HTML or SVG. Control characters have no meaning there, and some are not
+/// allowed.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' => out.push(' '),
+            c if acts_on_a_terminal(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +75,10 @@ mod tests {
         assert_eq!(shown("\u{9b}31m\u{202e}x", 80), "\\u{9b}31m\\u{202e}x");
         assert_eq!(shown("abcdef", 5), "abcde…");
         assert_eq!(shown("abcde", 5), "abcde");
+    }
+
+    #[test]
+    fn markup_in_a_text_is_text() {
+        assert_eq!(escaped("<a b='\"&'>\n\u{1b}"), "&lt;a b=&#39;&quot;&amp;&#39;&gt; \u{fffd}");
     }
 }

@@ -1,6 +1,6 @@
 //! A graph of lines over time, as an SVG image: the same two as of the original, without gnuplot.
 
-use std::fmt::Write;
+use dnsdyno_text::svg::{Axis, CENTRED, Frame, line, polyline, round_step, text};
 
 /// A graph.
 pub(super) struct Graph<'a> {
@@ -17,67 +17,35 @@ pub(super) struct Line<'a> {
 impl Graph<'_> {
     /// The image.
     pub(super) fn svg(&self) -> String {
-        let all = || self.lines.iter().flat_map(|line| &line.points);
-        let step_x = step(all().map(|point| point.0).fold(0.0, f64::max));
-        let step_y = step(all().map(|point| point.1).fold(0.0, f64::max));
-        let (most_x, most_y) = (step_x * STEPS, step_y * STEPS);
-        let x = |value: f64| LEFT + value / most_x * WIDTH;
-        let y = |value: f64| TOP + HEIGHT - value / most_y * HEIGHT;
-        let mut svg = format!(
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let [across, up] = [
+            points().map(|point| point.0).fold(0.0, f64::max),
+            points().map(|point| point.1).fold(0.0, f64::max),
+        ]
+        .map(|most| {
+            let step = round_step(most, STEPS);
+            Axis::linear(step * f64::from(STEPS), step, number)
+        });
+        let frame = Frame::new((80.0, 40.0), (620.0, 430.0), across, up);
+        let grid = "stroke=\"#ddd\"";
+        let mut drawn = text((320.0, 24.0), CENTRED, self.title)
+            + &text((320.0, 470.0), CENTRED, "Time (seconds)")
+            + &frame.rows(grid)
+            + &frame.columns(grid)
+            + &frame.labels(false);
+        for (nth, (curve, colour)) in self.lines.iter().zip(COLOURS).enumerate() {
+            let (x, y) = (90.0, 40.0 + 18.0 * (nth as f64 + 1.0));
+            let look = |width: f64| format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"");
+            let places = curve.points.iter().map(|(time, value)| frame.place(*time, *value));
+            drawn += &polyline(places, &look(1.5));
+            drawn += &line((x, y - 4.0), (x + 24.0, y - 4.0), &look(2.0));
+            drawn += &text((x + 30.0, y), "", curve.title);
+        }
+        format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"480\" font-family=\"sans-serif\" \
-             font-size=\"12\">\n<rect width=\"640\" height=\"480\" fill=\"#fff\"/>\n\
-             <text x=\"320\" y=\"24\" text-anchor=\"middle\">{}</text>\n\
-             <text x=\"320\" y=\"470\" text-anchor=\"middle\">Time (seconds)</text>\n",
-            self.title
-        );
-        for nth in 0..=STEPS as u32 {
-            let (at_x, at_y) = (f64::from(nth) * step_x, f64::from(nth) * step_y);
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{:.1} {TOP}v{HEIGHT}M{LEFT} {:.1}h{WIDTH}\" stroke=\"#ddd\"/>\
-                 <text x=\"{:.1}\" y=\"448\" text-anchor=\"middle\">{}</text>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                x(at_x),
-                y(at_y),
-                x(at_x),
-                number(at_x),
-                LEFT - 6.0,
-                y(at_y) + 4.0,
-                number(at_y),
-            );
-        }
-        for (nth, (line, colour)) in self.lines.iter().zip(COLOURS).enumerate() {
-            let mut points = String::new();
-            for (time, value) in &line.points {
-                let _ = write!(points, "{:.1},{:.1} ", x(*time), y(*value));
-            }
-            let below = TOP + 18.0 * (nth as f64 + 1.0);
-            let _ = writeln!(
-                svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\
-                 <path d=\"M{:.0} {:.0}h24\" stroke=\"{colour}\" stroke-width=\"2\"/>\
-                 <text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
-                points.trim_end(),
-                LEFT + 10.0,
-                below - 4.0,
-                LEFT + 40.0,
-                below,
-                line.title,
-            );
-        }
-        svg + "</svg>\n"
+             font-size=\"12\">\n<rect width=\"640\" height=\"480\" fill=\"#fff\"/>\n{drawn}</svg>\n"
+        )
     }
-}
-
-/// A round step, so that a few of them reach the largest value.
-fn step(most: f64) -> f64 {
-    let least = if most > 0.0 && most.is_finite() { most / STEPS } else { 1.0 / STEPS };
-    let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 2.5, 5.0, 10.0]
-        .map(|factor| factor * power)
-        .into_iter()
-        .find(|step| *step >= least * 0.999_999)
-        .unwrap_or(least)
 }
 
 /// A number at an axis, without the noise of its last bits.
@@ -87,13 +55,7 @@ fn number(value: f64) -> String {
 }
 
 /// The steps of an axis.
-const STEPS: f64 = 5.0;
-
-/// The frame of the lines, in pixels.
-const LEFT: f64 = 80.0;
-const TOP: f64 = 40.0;
-const WIDTH: f64 = 540.0;
-const HEIGHT: f64 = 390.0;
+const STEPS: u32 = 5;
 
 const COLOURS: [&str; 3] = ["#9400d3", "#009e73", "#c05000"];
 
@@ -104,7 +66,7 @@ mod tests {
     #[test]
     fn an_axis_has_round_steps_that_reach_its_largest_value() {
         assert_eq!(
-            [0.0, 1.0, 60.0, 1_750.0, 0.000_041].map(|most| number(step(most))),
+            [0.0, 1.0, 60.0, 1_750.0, 0.000_041].map(|most| number(round_step(most, STEPS))),
             ["0.2", "0.2", "20", "500", "0.00001"]
         );
     }

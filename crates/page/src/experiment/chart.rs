@@ -8,9 +8,9 @@
 //!     2k    4k    6k
 //! ```
 
+use dnsdyno_text::escaped;
+use dnsdyno_text::svg::{Axis, Frame, Place, line, polygon, polyline, round_step, text};
 use dnsdyno_text::units::rate;
-
-use super::document::escaped;
 
 /// A chart.
 pub(super) struct Chart {
@@ -62,44 +62,21 @@ pub(super) struct Point {
 impl Chart {
     /// The figure with its caption.
     pub(super) fn svg(&self) -> String {
-        let (x_axis, y_axis) = (self.x_axis(), self.y_axis());
-        let mut inside = String::new();
-        for (value, label) in &y_axis.ticks {
-            let y = y_axis.at(*value);
-            inside.push_str(&format!(
-                "<line class=\"grid-line\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
-                LEFT - 8.0,
-                y + 4.0,
-                escaped(label)
-            ));
-        }
+        let frame = Frame::new((LEFT, TOP), (RIGHT, BOTTOM), self.across(), self.up());
         let room = self.room_for_names();
-        for (value, label) in &x_axis.ticks {
-            let (x, y) = (x_axis.at(*value), BOTTOM + if room > 0.0 { 14.0 } else { 18.0 });
-            let look = if room > 0.0 {
-                format!("text-anchor=\"end\" transform=\"rotate(-35 {x:.1} {y})\"")
-            } else {
-                "text-anchor=\"middle\"".to_owned()
-            };
-            inside.push_str(&format!("<text x=\"{x:.1}\" y=\"{y}\" {look}>{}</text>\n", escaped(label)));
-        }
-        inside.push_str(&format!(
-            "<line class=\"axis-line\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\n"
-        ));
+        let axis = line((LEFT, BOTTOM), (RIGHT, BOTTOM), "class=\"axis-line\"");
+        let mut inside = frame.rows("class=\"grid-line\"") + &frame.labels(room > 0.0) + &axis;
         let faint = if self.ticks.is_some() { " faint" } else { "" };
-        self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&x_axis, &y_axis, faint)));
+        self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&frame, faint)));
         let under = if self.ticks.is_some() { "load" } else { "asked, queries/s" };
         let height = HEIGHT + room;
+        inside += &text((RIGHT, height - 4.0), "text-anchor=\"end\"", under);
         let title = escaped(&self.title);
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
              <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server against the \
-             load; the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" \
-             text-anchor=\"end\">{under}</text>\n\
-             </svg>\n</figure>\n",
+             load; the table of figures has the same\">\n{inside}</svg>\n</figure>\n",
             escaped(&self.unit),
-            height - 4.0
         )
     }
 
@@ -117,88 +94,46 @@ impl Chart {
         points.flat_map(|point| [point.low, point.y, point.high])
     }
 
-    fn x_axis(&self) -> Axis {
-        let xs = || self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
+    fn across(&self) -> Axis {
         if let Some(names) = &self.ticks {
-            let last = names.len() as f64 - 0.5;
             let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
-            return Axis { from: -0.5, to: last, first: LEFT, last: RIGHT, is_logarithmic: false, ticks };
+            return Axis { from: -0.5, to: names.len() as f64 - 0.5, is_logarithmic: false, ticks };
         }
-        let most = xs().fold(0.0, f64::max);
-        let step = nice_step(most, 4);
-        let ticks =
-            (0..=4).map(|at| f64::from(at) * step).filter(|x| *x <= most * 1.02).map(|x| (x, short(x)));
-        Axis {
-            from: 0.0,
-            to: most,
-            first: LEFT,
-            last: RIGHT - 24.0,
-            is_logarithmic: false,
-            ticks: ticks.collect(),
-        }
+        let most =
+            self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x).fold(0.0, f64::max);
+        // The last point stands a little before the end of the frame.
+        let to = most * (RIGHT - LEFT) / (RIGHT - LEFT - 24.0);
+        Axis { to, ..Axis::linear(most, round_step(most, 4), short) }
     }
 
-    fn y_axis(&self) -> Axis {
+    fn up(&self) -> Axis {
         let most = self.values().fold(0.0, f64::max);
-        let axis = |from, to, is_logarithmic, ticks| Axis {
-            from,
-            to,
-            first: BOTTOM,
-            last: TOP,
-            is_logarithmic,
-            ticks,
-        };
         match self.scale {
-            Scale::Share => {
-                let ticks =
-                    [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, format!("{:.0} %", share * 100.0)));
-                axis(0.0, 1.0, false, ticks.into())
-            }
-            Scale::Linear => {
-                let step = nice_step(most, 5);
-                let ticks: Vec<_> = (0..=6)
-                    .map(|at| f64::from(at) * step)
-                    .filter(|y| *y <= most * 1.05)
-                    .map(|y| (y, short(y)))
-                    .collect();
-                axis(0.0, most.max(f64::MIN_POSITIVE), false, ticks)
-            }
+            Scale::Share => Axis::share(),
+            Scale::Linear => Axis::linear(most, round_step(most, 5), short),
             Scale::Logarithmic => {
+                let most = most.max(1e-3);
                 let above_zero = self.values().filter(|value| *value > 0.0);
-                let least = above_zero.fold(f64::INFINITY, f64::min).min(most.max(1e-3));
-                let (from, to) = (least.log10().floor() as i32, most.max(1e-3).log10().ceil() as i32);
-                let to = to.max(from + 1);
-                let ticks = (from..=to).map(|power| (10_f64.powi(power), decade(power))).collect();
-                axis(10_f64.powi(from), 10_f64.powi(to), true, ticks)
+                Axis::logarithmic(above_zero.fold(most, f64::min), most, decade)
             }
         }
     }
 }
 
 impl Curve {
-    fn svg(&self, x_axis: &Axis, y_axis: &Axis, faint: &str) -> String {
+    fn svg(&self, frame: &Frame, faint: &str) -> String {
         let style = self.number % STYLES;
-        let dashes = DASHES.get(self.number % DASHES.len()).copied().unwrap_or_default();
-        let at = |point: &Point| (x_axis.at(point.x), y_axis.at(point.y));
-        let line: Vec<String> = self
-            .points
-            .iter()
-            .map(|point| {
-                let (x, y) = at(point);
-                format!("{x:.1},{y:.1}")
-            })
-            .collect();
-        let mut out =
-            format!("<polyline class=\"curve s{style}{faint}\"{dashes} points=\"{}\"/>\n", line.join(" "));
+        let places = self.points.iter().map(|point| frame.place(point.x, point.y));
+        let mut out = polyline(places, &format!("class=\"curve s{style}{faint}\"{}", dashes(self.number)));
         for point in &self.points {
-            let (x, y) = at(point);
-            let (low, high) = (y_axis.at(point.low), y_axis.at(point.high));
+            let place = frame.place(point.x, point.y);
+            let [low, high] = [point.low, point.high].map(|value| frame.place(point.x, value));
+            out.push_str(&line(low, high, &format!("class=\"range s{style}\"")));
             out.push_str(&format!(
-                "<line class=\"range s{style}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\"/>\
-                 <g class=\"point f{style}\"><title>{}</title>{}{}</g>\n",
+                "<g class=\"point f{style}\"><title>{}</title>{}{}</g>\n",
                 escaped(&point.name),
-                shape(self.number, x, y),
-                if point.is_bound { arrow(x, y) } else { String::new() },
+                shape(self.number, place),
+                if point.is_bound { arrow(place) } else { String::new() },
             ));
         }
         out
@@ -208,13 +143,12 @@ impl Curve {
 /// The names of the curves with their looks.
 pub(super) fn legend(names: &[String]) -> String {
     let item = |(number, name): (usize, &String)| {
-        let (style, dashes) =
-            (number % STYLES, DASHES.get(number % DASHES.len()).copied().unwrap_or_default());
+        let style = number % STYLES;
+        let look = format!("class=\"curve s{style}\"{}", dashes(number));
         format!(
-            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><line class=\"curve s{style}\"{dashes} \
-            x1=\"0\" x2=\"34\" \
-             y1=\"6\" y2=\"6\"/><g class=\"point f{style}\">{}</g></svg>{}</li>\n",
-            shape(number, 17.0, 6.0),
+            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\">{}<g class=\"point f{style}\">{}</g></svg>{}</li>\n",
+            line((0.0, 6.0), (34.0, 6.0), &look),
+            shape(number, (17.0, 6.0)),
             escaped(name)
         )
     };
@@ -222,54 +156,23 @@ pub(super) fn legend(names: &[String]) -> String {
     format!("<ul class=\"legend\">\n{items}</ul>\n")
 }
 
-/// An axis: from a figure to a place.
-struct Axis {
-    from: f64,
-    to: f64,
-    first: f64,
-    last: f64,
-    is_logarithmic: bool,
-    ticks: Vec<(f64, String)>,
-}
-
-impl Axis {
-    fn at(&self, value: f64) -> f64 {
-        let of = |value: f64| if self.is_logarithmic { value.max(self.from).log10() } else { value };
-        let (from, to) = (of(self.from), of(self.to));
-        let part = if to > from { (of(value) - from) / (to - from) } else { 0.0 };
-        self.first + part.clamp(0.0, 1.05) * (self.last - self.first)
-    }
-}
-
 /// The point of a curve.
-fn shape(number: usize, x: f64, y: f64) -> String {
+fn shape(number: usize, (x, y): Place) -> String {
     match number % SHAPES {
         0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"),
         1 => format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"8.4\" height=\"8.4\"/>", x - 4.2, y - 4.2),
-        2 => polygon(&[(x, y - 5.5), (x + 5.2, y + 4.0), (x - 5.2, y + 4.0)]),
-        _ => polygon(&[(x, y - 5.8), (x + 5.8, y), (x, y + 5.8), (x - 5.8, y)]),
+        2 => polygon([(x, y - 5.5), (x + 5.2, y + 4.0), (x - 5.2, y + 4.0)]),
+        _ => polygon([(x, y - 5.8), (x + 5.8, y), (x, y + 5.8), (x - 5.8, y)]),
     }
 }
 
 /// Over a figure that is at least so high.
-fn arrow(x: f64, y: f64) -> String {
-    polygon(&[(x, y - 14.0), (x + 4.0, y - 8.0), (x - 4.0, y - 8.0)])
+fn arrow((x, y): Place) -> String {
+    polygon([(x, y - 14.0), (x + 4.0, y - 8.0), (x - 4.0, y - 8.0)])
 }
 
-fn polygon(corners: &[(f64, f64)]) -> String {
-    let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    format!("<polygon points=\"{}\"/>", corners.join(" "))
-}
-
-/// 1, 2 or 5 times a power of ten, at most `parts` times up to `most`.
-fn nice_step(most: f64, parts: u32) -> f64 {
-    if most <= 0.0 {
-        return 1.0;
-    }
-    let rough = most / f64::from(parts);
-    let power = 10_f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough * 0.999);
-    factor.unwrap_or(10.0) * power
+fn dashes(number: usize) -> &'static str {
+    DASHES[number % DASHES.len()]
 }
 
 /// `5k`, `1.5M`, `250`.
@@ -315,7 +218,6 @@ mod tests {
 
     #[test]
     fn ticks_are_round_figures() {
-        assert_eq!([9.0, 10.0, 23_000.0, 0.0].map(|most| nice_step(most, 5)), [2.0, 2.0, 5_000.0, 1.0]);
         assert_eq!([0.0, 250.0, 5_000.0, 1_500_000.0].map(short), ["0", "250", "5k", "1.5M"]);
         assert_eq!([-4, -3, -1, 0, 2, 3].map(decade), ["100 ns", "1 µs", "100 µs", "1 ms", "100 ms", "1 s"]);
     }

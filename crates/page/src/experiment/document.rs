@@ -1,8 +1,9 @@
 //! The HTML around the charts and tables of an experiment.
 
+use dnsdyno_text::escaped;
+
 use crate::Options;
 use crate::html::STYLE;
-pub(super) use crate::html::escaped;
 use crate::made::utc;
 
 /// A page, as far as it is written.

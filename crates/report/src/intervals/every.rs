@@ -9,9 +9,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use dnsdyno_measure::{Arrivals, Group, Histogram, Latency, Samples, Tally, Visitor, WorkerUse};
+use dnsdyno_measure::{Arrivals, Group, Latency, Samples, Tally, Visitor, WorkerUse};
 use dnsdyno_record::{Digest, Header, Interval, Row};
-use dnsdyno_wire::{rcode_name, type_name};
+
+use crate::cells::{Cells, CounterPath, EachCounter};
 
 use super::cells::{BEYOND_TITLE, PLACE_TITLES, latency, latency_titles, place};
 
@@ -40,7 +41,13 @@ impl<W: Write> EveryCounter<W> {
             PLACE_TITLES.iter().chain(&[CLOCK_TITLE]).map(|title| (*title).to_owned()).collect();
         let mut known: HashSet<String> = titles.iter().cloned().collect();
         for digest in runs {
-            titles.extend(Cells::of_run(digest).titles().filter(|title| known.insert(title.clone())));
+            titles.extend(
+                Line::of_run(digest)
+                    .cells
+                    .into_iter()
+                    .map(|(title, _)| title)
+                    .filter(|title| known.insert(title.clone())),
+            );
         }
         let mut out = csv::Writer::from_writer(out);
         out.write_record(&titles)?;
@@ -52,7 +59,7 @@ impl<W: Write> EveryCounter<W> {
     /// Starts the lines of a run.
     pub fn start(&mut self, digest: &Digest) {
         let mut blank = vec![String::new(); self.width];
-        for (title, cell) in Cells::of_run(digest).cells {
+        for (title, cell) in Line::of_run(digest).cells {
             if let (Some(column), Cell::Count(_)) = (self.columns.get(&title), cell) {
                 blank[*column] = "0".to_owned();
             }
@@ -81,8 +88,8 @@ impl<W: Write> EveryCounter<W> {
         for (_, column) in self.watched.iter().filter(|(source, _)| !is_read(source)) {
             line[*column] = String::new();
         }
-        let cells = Cells::of(header, &row.tally, &row.arrivals, &row.workers, &row.watched);
-        for (title, cell) in cells.cells {
+        let cells = Line::of(header, &row.tally, &row.arrivals, &row.workers, &row.watched).cells;
+        for (title, cell) in cells {
             // A run that goes on while it is read may have a counter that it did not have before.
             if let Some(column) = self.columns.get(&title) {
                 line[*column] = cell.text();
@@ -117,132 +124,70 @@ impl Cell {
 }
 
 /// Collects the cells of an interval, or of a run.
-struct Cells<'a> {
-    header: &'a Header,
-    tally: &'a Tally,
-    /// The path of the current group in the record.
-    path: Vec<String>,
-    /// The same as the beginning of a title.
-    prefix: String,
+struct Line {
+    timeout_ns: u64,
     cells: Vec<(String, Cell)>,
 }
 
-impl<'a> Cells<'a> {
-    fn of_run(digest: &'a Digest) -> Cells<'a> {
-        Cells::of(&digest.header, digest.tally(), digest.arrivals(), digest.workers(), digest.watched())
+impl Line {
+    fn of_run(digest: &Digest) -> Line {
+        Line::of(&digest.header, digest.tally(), digest.arrivals(), digest.workers(), digest.watched())
     }
 
     fn of(
-        header: &'a Header,
-        tally: &'a Tally,
+        header: &Header,
+        tally: &Tally,
         arrivals: &Arrivals,
         workers: &[WorkerUse],
         watched: &[Option<Samples>],
-    ) -> Cells<'a> {
-        let mut cells = Cells { header, tally, path: Vec::new(), prefix: String::new(), cells: Vec::new() };
-        tally.visit_each(&mut cells);
-        cells.group("arrivals", Some(arrivals));
-        cells.group("workers", Some(&workers.to_vec()));
+    ) -> Line {
+        let path = CounterPath::new(header, members(header));
+        let line = Line { timeout_ns: header.timeout_ns, cells: Vec::new() };
+        let mut each = EachCounter::new(tally, path, line);
+        tally.visit_each(&mut each);
+        each.group("arrivals", Some(arrivals));
+        each.group("workers", Some(&workers.to_vec()));
         let series = watched.iter().enumerate();
         let series = series.flat_map(|(source, samples)| watched_cells(source, samples.as_ref()));
-        cells.cells.extend(series.map(|(title, value)| (title, Cell::Count(value))));
-        cells
+        each.cells.cells.extend(series.map(|(title, value)| (title, Cell::Count(value))));
+        each.cells
     }
+}
 
-    fn titles(self) -> impl Iterator<Item = String> {
-        self.cells.into_iter().map(|(title, _)| title)
-    }
-
-    /// The title of `key` in the current group.
-    fn title(&self, key: &str) -> String {
-        let number = key.parse::<usize>().ok();
-        let name = match (self.path.last().map(String::as_str), number) {
-            (Some("rcodes"), Some(code)) => {
-                u16::try_from(code).ok().map(|code| rcode_name(code).into_owned())
-            }
-            (Some("types"), Some(place)) => {
-                self.header.types.get(place).map(|rtype| type_name(*rtype).into_owned())
-            }
-            (Some("members"), Some(place)) => self.member(place),
-            _ => None,
-        };
-        // A word of SQL, so that it needs no quotes there.
-        let word: String = name.as_deref().unwrap_or(key).chars().map(as_in_a_word).collect();
-        format!("{}{word}", self.prefix)
-    }
-
-    /// The name of a member of a mix; `None` where it is not the only one of that name in a header of
-    /// CSV.
-    fn member(&self, place: usize) -> Option<String> {
-        let name = self.header.mix.get(place)?.label();
-        let word = |name: &str| name.chars().map(as_in_a_word).collect::<String>();
-        let is_twin = |member: &&dnsdyno_record::MemberInfo| word(member.label()) == word(name);
-        let is_alone = self.header.mix.iter().filter(is_twin).count() == 1;
-        is_alone.then(|| name.to_owned())
-    }
-
-    /// The queries that rank as beyond the timeout in the latency `key` of the current group; `None` of a histogram
-    /// whose durations have no timeout.
-    fn unanswered(&self, key: &str) -> Option<u64> {
-        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        match (path.as_slice(), key) {
-            ([], "response") => Some(self.tally.response_latency().unanswered),
-            ([], "service") => Some(self.tally.service_latency().unanswered),
-            (["members", place], key) => {
-                let member = self.tally.members.get(place.parse::<usize>().ok()?)?;
-                match key {
-                    "response" => Some(member.response_latency().unanswered),
-                    "service" => Some(member.service_latency().unanswered),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
+/// The names of the members of a mix; `None` where it is not the only one of that name in a header of CSV.
+fn members(header: &Header) -> Vec<Option<String>> {
+    let names: Vec<String> = header.mix.iter().map(|member| word(member.label())).collect();
+    let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    names.iter().map(|name| Some(name.clone()).filter(is_alone)).collect()
 }
 
 /// The titles of the series of a source, with their values: how much a counter rose, how high a gauge was.
 fn watched_cells(source: usize, samples: Option<&Samples>) -> impl Iterator<Item = (String, u64)> {
     let series = samples.into_iter().flat_map(|samples| samples.counters.iter().chain(&samples.gauges));
-    series.map(move |(name, value)| {
-        let word: String = name.chars().map(as_in_a_word).collect();
-        (format!("watched_{source}_{word}"), *value)
-    })
+    series.map(move |(name, value)| (format!("watched_{source}_{}", word(name)), *value))
 }
 
-impl Visitor for Cells<'_> {
-    fn count(&mut self, key: &str, count: u64) {
-        self.cells.push((self.title(key), Cell::Count(count)));
+impl Cells for Line {
+    const ZEROS: bool = true;
+
+    fn count(&mut self, path: &str, count: u64) {
+        self.cells.push((word(path), Cell::Count(count)));
     }
 
-    fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        let title = self.title(key);
-        let unanswered = self.unanswered(key);
-        self.cells.push((format!("{title}_count"), Cell::Count(histogram.count())));
-        let figures = latency(
-            Latency { answered: histogram, unanswered: unanswered.unwrap_or(0) },
-            self.header.timeout_ns,
-        );
-        for (figure, text) in latency_titles().zip(figures) {
-            if figure != BEYOND_TITLE || unanswered.is_some() {
+    fn durations(&mut self, path: &mut CounterPath<'_>, durations: Latency<'_>, may_time_out: bool) {
+        let title = word(path.text());
+        self.cells.push((format!("{title}_count"), Cell::Count(durations.answered.count())));
+        for (figure, text) in latency_titles().zip(latency(durations, self.timeout_ns)) {
+            if figure != BEYOND_TITLE || may_time_out {
                 self.cells.push((format!("{title}_{figure}"), Cell::Figure(text)));
             }
         }
     }
-
-    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
-        let Some(group) = group else { return };
-        let within = format!("{}_", self.title(key));
-        let above = std::mem::replace(&mut self.prefix, within);
-        self.path.push(key.to_owned());
-        group.visit_each(self);
-        self.path.pop();
-        self.prefix = above;
-    }
 }
 
-fn as_in_a_word(c: char) -> char {
-    if c.is_ascii_alphanumeric() { c } else { '_' }
+/// A path or a name as a word of SQL, so that it needs no quotes there.
+fn word(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 /// The column of the instant at which the interval began, by the wall clock in nanoseconds since 1970.

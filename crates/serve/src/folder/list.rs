@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use dnsdyno_page::data::{Folder, FolderRun, state_word};
+use dnsdyno_page::data::{Folder, FolderRun};
 use dnsdyno_page::utc;
 use dnsdyno_record::Digest;
-use dnsdyno_report::answer;
+use dnsdyno_report::{State, answer};
 use dnsdyno_text::shown;
 use dnsdyno_text::units::length;
 
@@ -102,7 +102,7 @@ fn read(found: &Found) -> Known {
         started_unix_ns: header.started_unix_ns.to_string(),
         length: length(digest.to_ns()),
         sentence: answer.sentence,
-        verdict: state_word(answer.verdict.state),
+        verdict: answer.verdict.state,
         state: match (digest.is_complete(), digest.in_progress) {
             (true, _) => "ended",
             (false, true) => RUNNING,
@@ -124,7 +124,7 @@ fn unreadable(name: &str, why: &str) -> FolderRun {
         started_unix_ns: "0".to_owned(),
         length: String::new(),
         sentence: shown(why, LONGEST_REASON).into_owned(),
-        verdict: "unknown",
+        verdict: State::Unknown,
         state: "error",
     }
 }
