@@ -73,7 +73,7 @@ impl Packets {
             input.consume(std::mem::take(&mut self.given));
             let next = match &mut self.blocks {
                 Blocks::Pcap(pcap) => pcap.next(input),
-                Blocks::Pcapng(pcapng) => pcapng.next(input),
+                Blocks::Pcapng(pcapng) => pcapng.next(input, counts),
             };
             // What waits is given before the end, and before the error that says where the capture is cut.
             let Some((len, frame)) = next.as_ref().ok().and_then(Option::as_ref) else {

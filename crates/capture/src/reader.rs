@@ -165,4 +165,6 @@ fn error(stop: Stop, origin: &str, input: &Input, counts: &CaptureCounts) -> Cap
 const FIRST_BYTES: usize = 12;
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod tests;

@@ -28,6 +28,8 @@ counters! {
         pub tcp_without_start: u64,
         /// Streams or fragments that were forgotten because too many were open.
         pub forgotten: u64,
+        /// Blocks of pcapng whose type is not known: they were passed over.
+        pub unknown_blocks: u64,
         /// Packets without an instant (pcapng's simple packets): they have that of the packet before.
         pub without_instant: u64,
         /// Messages whose instant is earlier than that of the message before.

@@ -191,6 +191,7 @@ fn read(out: &mut Lines, read: &CaptureCounts) {
     let others = [
         (read.out_of_order, "messages earlier than the one before"),
         (read.without_instant, "packets without an instant"),
+        (read.unknown_blocks, "blocks of unknown types"),
         (read.forgotten, "streams or datagrams forgotten: too many were open"),
     ];
     let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
