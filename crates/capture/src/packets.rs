@@ -24,7 +24,7 @@ pub(crate) struct Packets {
     fragments: Fragments,
     streams: Streams,
     assembled: Assembled,
-    last_at_unix_ns: u64,
+    last_unix_ns: Option<u64>,
     /// The link type of a frame that could not be read.
     unsupported: Option<i32>,
     /// What of the window was given, and is consumed at the next call.
@@ -50,7 +50,7 @@ impl Packets {
             fragments: Fragments::default(),
             streams: Streams::default(),
             assembled: Assembled::default(),
-            last_at_unix_ns: 0,
+            last_unix_ns: None,
             unsupported: None,
             given: 0,
         })
@@ -112,8 +112,8 @@ impl Packets {
     ) -> Result<Option<Found>, SkipReason> {
         let octets = input.data().get(frame.place.clone()).ok_or(SkipReason::BadHeader)?;
         counts.without_instant += u64::from(frame.at_unix_ns.is_none());
-        let at_unix_ns = frame.at_unix_ns.unwrap_or(self.last_at_unix_ns);
-        self.last_at_unix_ns = at_unix_ns;
+        let at_unix_ns = frame.at_unix_ns.or(self.last_unix_ns);
+        self.last_unix_ns = at_unix_ns;
         let packet = link::packet(frame, octets).inspect_err(|reason| {
             if *reason == SkipReason::LinkType {
                 self.unsupported = Some(frame.link.0);
@@ -190,7 +190,7 @@ impl Packets {
             return Err(SkipReason::CutShort);
         }
         let addresses = (packet.source, packet.destination);
-        let whole = self.fragments.add(addresses, fragment, ends.at_unix_ns, counts);
+        let whole = self.fragments.add(addresses, fragment, ends.at_unix_ns.unwrap_or(0), counts);
         let Some(whole) = whole else { return Ok(()) };
         if fragment.protocol == IpNumber::TCP {
             let tcp = TcpSlice::from_slice(&whole).map_err(|_| SkipReason::BadHeader)?;
@@ -215,7 +215,7 @@ impl Packets {
 
 /// When a packet was captured, and of whom.
 struct Ends {
-    at_unix_ns: u64,
+    at_unix_ns: Option<u64>,
     source: IpAddr,
     destination: IpAddr,
 }

@@ -22,7 +22,7 @@ use crate::message::Protocol;
 /// A segment of TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment<'a> {
-    pub(crate) at_unix_ns: u64,
+    pub(crate) at_unix_ns: Option<u64>,
     pub(crate) from: SocketAddr,
     pub(crate) to: SocketAddr,
     pub(crate) sequence: u32,
@@ -76,7 +76,7 @@ enum Known {
 }
 
 struct Ahead {
-    at_unix_ns: u64,
+    at_unix_ns: Option<u64>,
     sequence: u32,
     payload: Vec<u8>,
 }
@@ -85,7 +85,8 @@ impl Streams {
     /// Takes a segment, and adds to `out` the messages that are complete with it.
     pub(crate) fn add(&mut self, segment: &Segment<'_>, counts: &mut CaptureCounts, out: &mut Assembled) {
         self.segments += 1;
-        self.give_up_until(segment.at_unix_ns, counts, out);
+        let now_unix_ns = segment.at_unix_ns.unwrap_or(0);
+        self.give_up_until(now_unix_ns, counts, out);
         if !segment.is_syn && segment.payload.is_empty() {
             return;
         }
@@ -106,7 +107,7 @@ impl Streams {
             stream.give_up_gap(&mut to);
         }
         if !stream.ahead.is_empty() && !std::mem::replace(&mut stream.has_deadline, true) {
-            self.deadlines.push_back((segment.at_unix_ns.saturating_add(LONGEST_WAIT_NS), key));
+            self.deadlines.push_back((now_unix_ns.saturating_add(LONGEST_WAIT_NS), key));
         }
         self.held_bytes = self.held_bytes + stream.held_bytes() - held_before;
     }
@@ -172,7 +173,7 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    fn message(&mut self, at_unix_ns: u64, octets: &[u8]) {
+    fn message(&mut self, at_unix_ns: Option<u64>, octets: &[u8]) {
         let (source, destination) = self.key;
         let found = |place| Found { at_unix_ns, protocol: Protocol::Tcp, source, destination, place };
         self.out.push(octets, found);
@@ -213,7 +214,7 @@ impl Stream {
     }
 
     /// Keeps a segment that is ahead of a gap.
-    fn keep(&mut self, at_unix_ns: u64, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
+    fn keep(&mut self, at_unix_ns: Option<u64>, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
         if payload.is_empty() {
             return;
         }
@@ -264,7 +265,7 @@ impl Stream {
     }
 
     /// Takes a segment that begins at the next octet or before it.
-    fn take_from(&mut self, at_unix_ns: u64, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
+    fn take_from(&mut self, at_unix_ns: Option<u64>, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
         let known = self.next.wrapping_sub(sequence) as usize;
         match payload.get(known..) {
             Some(new) if !new.is_empty() => self.take_in_order(at_unix_ns, new, to),
@@ -274,7 +275,7 @@ impl Stream {
     }
 
     /// Takes the next octets of the stream.
-    fn take_in_order(&mut self, at_unix_ns: u64, octets: &[u8], to: &mut Sink<'_>) {
+    fn take_in_order(&mut self, at_unix_ns: Option<u64>, octets: &[u8], to: &mut Sink<'_>) {
         self.next = self.next.wrapping_add(octets.len() as u32);
         if !self.part.is_empty() {
             let mut whole = std::mem::take(&mut self.part);
@@ -295,7 +296,7 @@ impl Stream {
     }
 
     /// Gives the messages in `octets`, which begin with a length, and keeps the rest.
-    fn split(&mut self, at_unix_ns: u64, octets: &[u8], to: &mut Sink<'_>) -> Split {
+    fn split(&mut self, at_unix_ns: Option<u64>, octets: &[u8], to: &mut Sink<'_>) -> Split {
         let mut rest = octets;
         while let Some((prefix, after)) = rest.split_first_chunk::<2>() {
             let len = usize::from(u16::from_be_bytes(*prefix));
@@ -323,7 +324,7 @@ impl Stream {
 
     /// When the first of the segments that wait was captured.
     fn waits_since(&self) -> Option<u64> {
-        self.ahead.iter().map(|ahead| ahead.at_unix_ns).min()
+        self.ahead.iter().map(|ahead| ahead.at_unix_ns.unwrap_or(0)).min()
     }
 
     fn held_bytes(&self) -> usize {

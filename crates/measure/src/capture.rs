@@ -28,11 +28,16 @@ counters! {
         pub tcp_without_start: u64,
         /// Streams or fragments that were forgotten because too many were open.
         pub forgotten: u64,
+        /// Queries in dnstap messages of responses that have a message of their own too: given once.
+        pub repeated_queries: u64,
         /// Blocks of pcapng whose type is not known: they were passed over.
         pub unknown_blocks: u64,
-        /// Packets without an instant (pcapng's simple packets): they have that of the packet before.
+        /// Packets (pcapng's simple ones) or dnstap messages without an instant of their own: they have that of the
+        /// response or query beside them, or of what was captured before them.
         pub without_instant: u64,
-        /// Messages whose instant is earlier than that of the message before.
+        /// Messages that were captured after a later one, and were put in order.
+        pub reordered: u64,
+        /// Messages that came too late to be put in order: their instant is earlier than that of the message before.
         pub out_of_order: u64,
     }
 }
@@ -79,8 +84,8 @@ keys! {
         LinkType = "link_type", "unsupported link type";
         /// A dnstap message of a kind that was not asked for.
         OtherKind = "other_kind", "other kinds of dnstap message";
-        /// The query in a dnstap message of a response, where the capture has the queries themselves too.
-        RepeatedQuery = "repeated_query", "queries repeated with their response";
+        /// A dnstap message of a query that the message of its response, which was written before, has too.
+        RepeatedQuery = "repeated_query", "queries that a response had already";
         /// A dnstap message without a DNS message, or that is not dnstap.
         NoMessage = "no_message", "dnstap without a DNS message";
     }

@@ -189,8 +189,10 @@ fn read(out: &mut Lines, read: &CaptureCounts) {
     let tcp = tcp.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
     out.line("TCP", tcp);
     let others = [
-        (read.out_of_order, "messages earlier than the one before"),
-        (read.without_instant, "packets without an instant"),
+        (read.reordered, "messages put in order"),
+        (read.out_of_order, "messages too late to be put in order: earlier than the one before"),
+        (read.without_instant, "without an instant of their own"),
+        (read.repeated_queries, "queries that are also with their response: counted once"),
         (read.unknown_blocks, "blocks of unknown types"),
         (read.forgotten, "streams or datagrams forgotten: too many were open"),
     ];

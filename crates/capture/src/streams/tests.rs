@@ -20,7 +20,7 @@ const FIRST: u32 = u32::MAX - 20;
 impl Case {
     fn add(&mut self, from_port: u16, sequence: u32, is_syn: bool, payload: &[u8]) {
         let segment = Segment {
-            at_unix_ns: self.at_unix_ns,
+            at_unix_ns: Some(self.at_unix_ns),
             from: ([192, 0, 2, 1], from_port).into(),
             to: ([192, 0, 2, 2], 53).into(),
             sequence,

@@ -1,0 +1,113 @@
+//! Queries that a dnstap file tells twice: in a message of their own, and with their response. Each is given once,
+//! whichever comes first, and those that only responses carry are given too.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::SocketAddr;
+
+use dnsdyno_wire::peek;
+
+use super::DnstapKind;
+
+/// Where a query was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// In a message of its own.
+    Alone,
+    /// In the message of its response.
+    WithResponse,
+}
+
+/// The queries that were told in one way only, so far.
+#[derive(Default)]
+pub(super) struct Repeats {
+    open: HashMap<u64, Open>,
+    /// In the order in which they came, with the number of each.
+    order: VecDeque<(u64, u64)>,
+    number: u64,
+}
+
+struct Open {
+    told: Told,
+    /// How often: a client may send the same query again.
+    times: u32,
+    at_unix_ns: Option<u64>,
+    number: u64,
+}
+
+impl Repeats {
+    /// Whether this query was told in the other way before; each telling is held against one of the other way.
+    pub(super) fn is_repeated(&mut self, query: u64, told: Told, at_unix_ns: Option<u64>) -> bool {
+        self.number += 1;
+        if let Some(open) = self.open.get_mut(&query) {
+            let is_near = open.at_unix_ns.zip(at_unix_ns).is_none_or(|(a, b)| a.abs_diff(b) <= FARTHEST_NS);
+            if is_near && open.told != told {
+                open.times -= 1;
+                if open.times == 0 {
+                    self.open.remove(&query);
+                }
+                return true;
+            }
+            if is_near {
+                open.times = open.times.saturating_add(1);
+                return false;
+            }
+        }
+        if self.order.len() >= MAX_OPEN
+            && let Some((oldest, number)) = self.order.pop_front()
+            && self.open.get(&oldest).is_some_and(|open| open.number == number)
+        {
+            self.open.remove(&oldest);
+        }
+        self.open.insert(query, Open { told, times: 1, at_unix_ns, number: self.number });
+        self.order.push_back((query, self.number));
+        false
+    }
+}
+
+/// What the two tellings of a query have in common: who asked what, with which ID. The rest of the message may be there
+/// in one of them only.
+pub(super) fn query_id(kind: DnstapKind, asker: SocketAddr, message: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (kind as u8, asker, message.first_chunk::<2>()).hash(&mut hasher);
+    match peek(message) {
+        // No length of a label is a letter.
+        Ok(query) => query.question.iter().for_each(|octet| octet.to_ascii_lowercase().hash(&mut hasher)),
+        Err(_) => message.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// The two tellings of a query say when it came, by the same clock: nothing waits for a response longer than this.
+const FARTHEST_NS: u64 = 60_000_000_000;
+
+/// Queries that are remembered, of some 60 octets each.
+const MAX_OPEN: usize = 1 << 18;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_telling_is_held_against_one_of_the_other_way() {
+        let mut repeats = Repeats::default();
+        let mut told = |told, at_s: u64| repeats.is_repeated(7, told, Some(at_s * 1_000_000_000));
+        assert!(!told(Told::Alone, 1) && !told(Told::Alone, 2), "sent again");
+        assert!(told(Told::WithResponse, 1) && told(Told::WithResponse, 2));
+        assert!(!told(Told::WithResponse, 3), "the response may be written before the query");
+        assert!(told(Told::Alone, 3));
+        assert!(!told(Told::Alone, 4));
+        assert!(!told(Told::WithResponse, 400), "another query of the same ID");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut repeats = Repeats::default();
+        for query in 0..MAX_OPEN as u64 + 9 {
+            assert!(!repeats.is_repeated(query, Told::Alone, None));
+        }
+        assert_eq!((repeats.open.len(), repeats.order.len()), (MAX_OPEN, MAX_OPEN));
+        assert!(!repeats.is_repeated(1, Told::WithResponse, None), "the oldest are forgotten");
+        assert!(repeats.is_repeated(1_000, Told::WithResponse, None));
+    }
+}
