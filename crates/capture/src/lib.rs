@@ -34,6 +34,7 @@ mod sample;
 mod select;
 mod settings;
 mod streams;
+mod tunnel;
 mod write;
 
 pub use compression::{Compression, unpack};

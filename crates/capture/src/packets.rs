@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{CaptureCounts, SkipReason};
 use dnsdyno_wire::HEADER_LEN;
-use etherparse::{IpNumber, TcpSlice, UdpSlice};
+use etherparse::{TcpSlice, UdpSlice};
 
 use crate::error::Stop;
 use crate::found::{Assembled, Found, Place};
@@ -16,6 +16,7 @@ use crate::message::Protocol;
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
 use crate::streams::{Segment, Streams};
+use crate::tunnel;
 
 /// Reads a packet capture.
 pub(crate) struct Packets {
@@ -114,21 +115,53 @@ impl Packets {
         counts.without_instant += u64::from(frame.at_unix_ns.is_none());
         let at_unix_ns = frame.at_unix_ns.or(self.last_unix_ns);
         self.last_unix_ns = at_unix_ns;
-        let packet = link::packet(frame, octets).inspect_err(|reason| {
+        let packet = link::packet(frame, octets, &self.ports).inspect_err(|reason| {
             if *reason == SkipReason::LinkType {
                 self.unsupported = Some(frame.link.0);
             }
         })?;
+        let Content::Udp(udp) = &packet.content else {
+            return self.put_together(at_unix_ns, &packet, counts, 0).map(|()| None);
+        };
         let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
-        match &packet.content {
+        let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
+        let start = frame.place.start + offset_in(octets, payload);
+        Ok(Some(found(Place::Window(start..start + payload.len()))))
+    }
+
+    /// Takes what is put together of several packets, and what comes of it. A datagram of fragments may have another
+    /// one in it, in a tunnel: `nested` says how often.
+    fn put_together(
+        &mut self,
+        at_unix_ns: Option<u64>,
+        packet: &Packet<'_>,
+        counts: &mut CaptureCounts,
+        nested: u8,
+    ) -> Result<(), SkipReason> {
+        let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
+        let fragment = match &packet.content {
             Content::Udp(udp) => {
                 let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
-                let start = frame.place.start + offset_in(octets, payload);
-                Ok(Some(found(Place::Window(start..start + payload.len()))))
+                self.assembled.push(payload, found);
+                return Ok(());
             }
-            Content::Tcp(tcp) => self.segment(&ends, tcp, packet.is_cut, counts).map(|()| None),
-            Content::Fragment(_) => self.fragment(&ends, &packet, counts).map(|()| None),
+            Content::Tcp(tcp) => return self.segment(&ends, tcp, packet.is_cut, counts),
+            Content::Fragment(fragment) => fragment,
+        };
+        if !tunnel::may_carry(fragment.protocol) {
+            return Err(SkipReason::NotUdpOrTcp);
         }
+        if packet.is_cut {
+            return Err(SkipReason::CutShort);
+        }
+        let addresses = (packet.source, packet.destination);
+        let whole = self.fragments.add(addresses, fragment, at_unix_ns.unwrap_or(0), counts);
+        let Some(whole) = whole else { return Ok(()) };
+        if nested == MOST_NESTED {
+            return Err(SkipReason::Tunnel);
+        }
+        let inner = link::packet_of_fragments(addresses, fragment.protocol, &whole, &self.ports)?;
+        self.put_together(at_unix_ns, &inner, counts, nested + 1)
     }
 
     /// The payload of a UDP datagram, and the message that it is.
@@ -176,32 +209,6 @@ impl Packets {
         if is_cut { Err(SkipReason::CutShort) } else { Ok(()) }
     }
 
-    fn fragment(
-        &mut self,
-        ends: &Ends,
-        packet: &Packet<'_>,
-        counts: &mut CaptureCounts,
-    ) -> Result<(), SkipReason> {
-        let Content::Fragment(fragment) = &packet.content else { return Ok(()) };
-        if ![IpNumber::UDP, IpNumber::TCP].contains(&fragment.protocol) {
-            return Err(SkipReason::NotUdpOrTcp);
-        }
-        if packet.is_cut {
-            return Err(SkipReason::CutShort);
-        }
-        let addresses = (packet.source, packet.destination);
-        let whole = self.fragments.add(addresses, fragment, ends.at_unix_ns.unwrap_or(0), counts);
-        let Some(whole) = whole else { return Ok(()) };
-        if fragment.protocol == IpNumber::TCP {
-            let tcp = TcpSlice::from_slice(&whole).map_err(|_| SkipReason::BadHeader)?;
-            return self.segment(ends, &tcp, false, counts);
-        }
-        let udp = UdpSlice::from_slice_lax(&whole).map_err(|_| SkipReason::BadHeader)?;
-        let (found, payload) = self.datagram(ends, &udp, false)?;
-        self.assembled.push(payload, found);
-        Ok(())
-    }
-
     /// Whether the ports are of DNS that can be read.
     fn is_of_dns(&self, source: u16, destination: u16) -> Result<(), SkipReason> {
         let is_any_of = |ports: &[u16]| ports.contains(&source) || ports.contains(&destination);
@@ -230,6 +237,9 @@ impl Ends {
 fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
     inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
+
+/// Datagrams of fragments within each other.
+const MOST_NESTED: u8 = 3;
 
 /// One octet more than the longest message.
 const LONGER_THAN_ANY: usize = 1 << 16;

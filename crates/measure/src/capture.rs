@@ -66,6 +66,8 @@ keys! {
     pub enum SkipReason {
         /// Neither IPv4 nor IPv6, such as ARP.
         NotIp = "not_ip", "not IP";
+        /// A tunnel that is not read: encrypted (ESP, WireGuard, MACsec), L2TP, or too many of them within each other.
+        Tunnel = "tunnel", "tunnels that are not read (encrypted, L2TP, nested too deeply)";
         /// IP that is neither UDP nor TCP, such as ICMP.
         NotUdpOrTcp = "not_udp_or_tcp", "neither UDP nor TCP";
         /// UDP or TCP of other ports than those of DNS.

@@ -84,3 +84,20 @@ fn a_response_that_was_captured_before_its_query_is_paired() {
     let latency = &contents.pairs.latency;
     assert!(latency.iter().all(|part| (990_000..1_010_000).contains(&part.ns)), "{latency:?}");
 }
+
+#[test]
+fn a_query_in_each_tunnel_and_of_each_link_type_is_read() {
+    for name in [
+        "19-erspan.pcap",
+        "19-gre.pcap",
+        "19-mpls.pcap",
+        "19-pppoe.pcap",
+        "19-vxlan.pcap",
+        "20-nflog.pcap",
+        "20-ppp.pcap",
+    ] {
+        let contents = contents(name);
+        assert_eq!((contents.queries, contents.read.skipped.total()), (1, 0), "{name}");
+        assert_eq!(contents.clients.top[0].address.to_string(), "192.0.2.10", "{name}");
+    }
+}
