@@ -202,6 +202,8 @@ impl Packets {
             to,
             sequence: tcp.sequence_number(),
             is_syn: tcp.syn(),
+            is_end: tcp.fin(),
+            is_reset: tcp.rst(),
             payload: tcp.payload(),
         };
         self.streams.add(&segment, counts, &mut self.assembled);

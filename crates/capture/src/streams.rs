@@ -27,6 +27,9 @@ pub(crate) struct Segment<'a> {
     pub(crate) to: SocketAddr,
     pub(crate) sequence: u32,
     pub(crate) is_syn: bool,
+    /// Whether it ends its direction (FIN), or the connection (RST).
+    pub(crate) is_end: bool,
+    pub(crate) is_reset: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -61,6 +64,10 @@ struct Stream {
     has_deadline: bool,
     /// The number of its last segment among all.
     touched: u64,
+    /// When that was captured.
+    touched_unix_ns: u64,
+    /// Whether it was ended: a SYN is then that of another connection, whatever its sequence number.
+    is_ended: bool,
 }
 
 /// What is known of the place in a stream at which its next octet is.
@@ -87,10 +94,11 @@ impl Streams {
         self.segments += 1;
         let now_unix_ns = segment.at_unix_ns.unwrap_or(0);
         self.give_up_until(now_unix_ns, counts, out);
+        let key = (segment.from, segment.to);
+        self.note_end(segment);
         if !segment.is_syn && segment.payload.is_empty() {
             return;
         }
-        let key = (segment.from, segment.to);
         if self.held_bytes > MAX_HELD_BYTES || (self.open.len() >= MAX_OPEN && !self.open.contains_key(&key))
         {
             self.forget_older_half(counts, out);
@@ -103,6 +111,8 @@ impl Streams {
         let held_before = stream.held_bytes();
         let mut to = Sink { key, counts, out };
         stream.take(segment, &mut to);
+        stream.touched_unix_ns = stream.touched_unix_ns.max(now_unix_ns);
+        stream.is_ended |= segment.is_end;
         if stream.ahead_bytes > MAX_AHEAD_BYTES {
             stream.give_up_gap(&mut to);
         }
@@ -110,6 +120,21 @@ impl Streams {
             self.deadlines.push_back((now_unix_ns.saturating_add(LONGEST_WAIT_NS), key));
         }
         self.held_bytes = self.held_bytes + stream.held_bytes() - held_before;
+    }
+
+    /// Notes the end of a direction, and by a reset that of the other one.
+    fn note_end(&mut self, segment: &Segment<'_>) {
+        let both = [(segment.from, segment.to), (segment.to, segment.from)];
+        let directions = usize::from(segment.is_end || segment.is_reset) + usize::from(segment.is_reset);
+        // A SYN with a FIN is of no connection that was.
+        if segment.is_syn {
+            return;
+        }
+        for key in both.iter().take(directions) {
+            if let Some(stream) = self.open.get_mut(key) {
+                stream.is_ended = true;
+            }
+        }
     }
 
     /// At the end of the capture: gives the messages after the gaps of one stream; `false` when none is left.
@@ -185,10 +210,9 @@ impl Stream {
         let mut sequence = segment.sequence;
         if segment.is_syn {
             sequence = sequence.wrapping_add(1);
-            // A repeated SYN is not a new connection.
-            if self.place != Known::Surely || sequence != self.start {
+            if !self.is_repeated_syn(sequence, segment.at_unix_ns) {
                 self.start(sequence, Known::Surely, to);
-                self.start = sequence;
+                (self.start, self.is_ended) = (sequence, false);
             }
         }
         let distance = sequence.wrapping_sub(self.next) as i32;
@@ -203,6 +227,15 @@ impl Stream {
         }
         self.take_from(segment.at_unix_ns, sequence, segment.payload, to);
         self.take_ahead(to);
+    }
+
+    /// Whether a SYN is that of this connection, sent or captured again. Another connection of the same ports may begin
+    /// with the same sequence number: some hosts and generators always do.
+    fn is_repeated_syn(&self, start: u32, at_unix_ns: Option<u64>) -> bool {
+        let idle_ns = at_unix_ns.unwrap_or(0).saturating_sub(self.touched_unix_ns);
+        let has_data = self.next != self.start || !self.ahead.is_empty();
+        let longest_ns = if has_data { SYN_AFTER_DATA_NS } else { SYN_AGAIN_NS };
+        self.place == Known::Surely && start == self.start && !self.is_ended && idle_ns <= longest_ns
     }
 
     fn start(&mut self, next: u32, place: Known, to: &mut Sink<'_>) {
@@ -368,6 +401,11 @@ const SEGMENT_BYTES: usize = size_of::<Ahead>();
 
 /// How long a gap can be filled by a segment that is sent again.
 const LONGEST_WAIT_NS: u64 = 3_000_000_000;
+
+/// After so much silence a SYN begins another connection. The SYN itself is sent again for two minutes (Linux), but
+/// nobody sends it again when there was data.
+const SYN_AGAIN_NS: u64 = 130_000_000_000;
+const SYN_AFTER_DATA_NS: u64 = 10_000_000_000;
 
 /// Segments farther from the expected one belong to another connection: nothing sends more than a window ahead, and
 /// what is sent again is of the last window.
