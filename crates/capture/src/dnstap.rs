@@ -99,6 +99,7 @@ impl Dnstap {
             input.consume(LENGTH_LEN + len);
             match if is_read { self.found(counts) } else { Err(SkipReason::NoMessage) } {
                 Ok(found) => {
+                    counts.used += 1;
                     counts.without_instant += u64::from(self.own_instant(&found.place).is_none());
                     return Ok(Some(found));
                 }

@@ -14,6 +14,7 @@ mod client;
 mod compression;
 pub mod contents;
 mod dnstap;
+mod duplicates;
 mod error;
 mod format;
 mod found;

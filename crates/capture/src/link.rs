@@ -18,6 +18,23 @@ pub(crate) struct Packet<'a> {
     pub(crate) content: Content<'a>,
     /// Whether IP says that there was more than was captured.
     pub(crate) is_cut: bool,
+    /// That of IPv4.
+    pub(crate) identification: Option<u16>,
+    /// The length of what is before the first IP header of the frame.
+    pub(crate) link_header_len: usize,
+    /// In how many others it was.
+    pub(crate) tunnels: usize,
+}
+
+impl Packet<'_> {
+    /// Its ports; a fragment may have none.
+    pub(crate) fn ports(&self) -> Option<(u16, u16)> {
+        match &self.content {
+            Content::Udp(udp) => Some((udp.source_port(), udp.destination_port())),
+            Content::Tcp(tcp) => Some((tcp.source_port(), tcp.destination_port())),
+            Content::Fragment(_) => None,
+        }
+    }
 }
 
 /// What an IP packet carries.
@@ -51,7 +68,11 @@ pub(crate) fn name(link: i32) -> String {
 /// tunnel.
 pub(crate) fn packet<'a>(frame: &Frame, octets: &'a [u8], ports: &[u16]) -> Result<Packet<'a>, SkipReason> {
     let layer = strip(frame.link, octets).and_then(|layer| layer.ok_or(SkipReason::LinkType));
-    let found = layer.and_then(|layer| find(layer, frame.is_cut, ports));
+    let found = layer.and_then(|layer| {
+        let link_header_len = offset_in(octets, layer.ip()?);
+        let packet = find(layer, frame.is_cut, ports)?;
+        Ok(Packet { link_header_len, ..packet })
+    });
     // A header that is not whole is no wrong header.
     found.map_err(|reason| match reason {
         SkipReason::BadHeader if frame.is_cut => SkipReason::CutShort,
@@ -81,11 +102,13 @@ pub(crate) fn packet_of_fragments<'a>(
         }
     };
     let (source, destination) = addresses;
-    Ok(Packet { source, destination, content, is_cut: false })
+    // Each of its fragments was looked at for itself.
+    let (identification, link_header_len, tunnels) = (None, 0, 0);
+    Ok(Packet { source, destination, content, is_cut: false, identification, link_header_len, tunnels })
 }
 
 fn find<'a>(mut layer: Layer<'a>, mut is_cut: bool, ports: &[u16]) -> Result<Packet<'a>, SkipReason> {
-    for _ in 0..MOST_TUNNELS {
+    for tunnels in 0..MOST_TUNNELS {
         let sliced = LaxSlicedPacket::from_ip(layer.ip()?).map_err(|_| SkipReason::BadHeader)?;
         let has_stopped = sliced.stop_err.is_some();
         let bad_or = |reason| if has_stopped { SkipReason::BadHeader } else { reason };
@@ -113,13 +136,40 @@ fn find<'a>(mut layer: Layer<'a>, mut is_cut: bool, ports: &[u16]) -> Result<Pac
         match (inner, content) {
             (Some(inner), _) => layer = inner,
             (None, Some(content)) => {
-                return Ok(Packet { source, destination, content, is_cut: is_packet_cut });
+                let (is_cut, link_header_len) = (is_packet_cut, 0);
+                let identification = identification_of(&sliced);
+                return Ok(Packet {
+                    source,
+                    destination,
+                    content,
+                    is_cut,
+                    identification,
+                    link_header_len,
+                    tunnels,
+                });
             }
             (None, None) => return Err(bad_or(SkipReason::NotUdpOrTcp)),
         }
         is_cut |= is_packet_cut;
     }
     Err(SkipReason::Tunnel)
+}
+
+fn identification_of(sliced: &LaxSlicedPacket<'_>) -> Option<u16> {
+    match &sliced.net {
+        Some(LaxNetSlice::Ipv4(ip)) => Some(ip.header().identification()),
+        _ => None,
+    }
+}
+
+/// Whether frames of this link type come of all interfaces, and do not say of which.
+pub(crate) fn has_no_interface(link: Linktype) -> bool {
+    link == Linktype::LINUX_SLL
+}
+
+/// Where `inner`, which is a part of `outer`, begins in it.
+pub(crate) fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
+    inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
 
 /// What UDP carries as a tunnel, where neither of its ports is one of DNS: a client may have that of a tunnel.

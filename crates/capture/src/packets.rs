@@ -6,12 +6,13 @@ use dnsdyno_measure::{CaptureCounts, SkipReason};
 use dnsdyno_wire::HEADER_LEN;
 use etherparse::{TcpSlice, UdpSlice};
 
+use crate::duplicates::Duplicates;
 use crate::error::Stop;
 use crate::found::{Assembled, Found, Place};
 use crate::fragments::Fragments;
 use crate::frame::Frame;
 use crate::input::Input;
-use crate::link::{self, Content, Packet};
+use crate::link::{self, Content, Packet, offset_in};
 use crate::message::Protocol;
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
@@ -22,6 +23,7 @@ use crate::tunnel;
 pub(crate) struct Packets {
     blocks: Blocks,
     ports: Vec<u16>,
+    duplicates: Duplicates,
     fragments: Fragments,
     streams: Streams,
     assembled: Assembled,
@@ -48,6 +50,7 @@ impl Packets {
         Ok(Packets {
             blocks,
             ports,
+            duplicates: Duplicates::default(),
             fragments: Fragments::default(),
             streams: Streams::default(),
             assembled: Assembled::default(),
@@ -120,32 +123,40 @@ impl Packets {
                 self.unsupported = Some(frame.link.0);
             }
         })?;
+        let is_of_dns = packet.ports().is_none_or(|ports| self.is_of_dns(ports).is_ok());
+        if is_of_dns && self.duplicates.has(frame, octets, &packet) {
+            return Err(SkipReason::Duplicate);
+        }
         let Content::Udp(udp) = &packet.content else {
-            return self.put_together(at_unix_ns, &packet, counts, 0).map(|()| None);
+            return self
+                .put_together(&Part { at_unix_ns, packet, frames: 1, nested: 0 }, counts)
+                .map(|()| None);
         };
         let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
         let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
+        counts.used += 1;
         let start = frame.place.start + offset_in(octets, payload);
         Ok(Some(found(Place::Window(start..start + payload.len()))))
     }
 
-    /// Takes what is put together of several packets, and what comes of it. A datagram of fragments may have another
-    /// one in it, in a tunnel: `nested` says how often.
-    fn put_together(
-        &mut self,
-        at_unix_ns: Option<u64>,
-        packet: &Packet<'_>,
-        counts: &mut CaptureCounts,
-        nested: u8,
-    ) -> Result<(), SkipReason> {
+    /// Takes what is put together of several packets, and what comes of it. Its frames are counted here, as far as it
+    /// gives no error.
+    fn put_together(&mut self, part: &Part<'_>, counts: &mut CaptureCounts) -> Result<(), SkipReason> {
+        let Part { at_unix_ns, packet, frames, nested } = part;
+        let (at_unix_ns, addresses) = (*at_unix_ns, (packet.source, packet.destination));
         let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
         let fragment = match &packet.content {
             Content::Udp(udp) => {
                 let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
                 self.assembled.push(payload, found);
+                counts.used += frames;
                 return Ok(());
             }
-            Content::Tcp(tcp) => return self.segment(&ends, tcp, packet.is_cut, counts),
+            Content::Tcp(tcp) => {
+                self.segment(&ends, tcp, packet.is_cut, counts)?;
+                counts.used += frames;
+                return Ok(());
+            }
             Content::Fragment(fragment) => fragment,
         };
         if !tunnel::may_carry(fragment.protocol) {
@@ -154,14 +165,17 @@ impl Packets {
         if packet.is_cut {
             return Err(SkipReason::CutShort);
         }
-        let addresses = (packet.source, packet.destination);
-        let whole = self.fragments.add(addresses, fragment, at_unix_ns.unwrap_or(0), counts);
-        let Some(whole) = whole else { return Ok(()) };
-        if nested == MOST_NESTED {
-            return Err(SkipReason::Tunnel);
-        }
-        let inner = link::packet_of_fragments(addresses, fragment.protocol, &whole, &self.ports)?;
-        self.put_together(at_unix_ns, &inner, counts, nested + 1)
+        let whole = self.fragments.add(addresses, fragment, (at_unix_ns.unwrap_or(0), *frames), counts);
+        let Some((whole, frames)) = whole else { return Ok(()) };
+        let nested = nested + 1;
+        let taken = match link::packet_of_fragments(addresses, fragment.protocol, &whole, &self.ports) {
+            Ok(_) if nested > MOST_NESTED => Err(SkipReason::Tunnel),
+            Ok(packet) => self.put_together(&Part { at_unix_ns, packet, frames, nested }, counts),
+            Err(reason) => Err(reason),
+        };
+        // All of its frames, of which the last one is at hand, end in the same count.
+        taken.unwrap_or_else(|reason| counts.skipped.add(reason, frames));
+        Ok(())
     }
 
     /// The payload of a UDP datagram, and the message that it is.
@@ -171,7 +185,7 @@ impl Packets {
         udp: &UdpSlice<'a>,
         is_cut: bool,
     ) -> Result<(impl FnOnce(Place) -> Found + use<>, &'a [u8]), SkipReason> {
-        self.is_of_dns(udp.source_port(), udp.destination_port())?;
+        self.is_of_dns((udp.source_port(), udp.destination_port()))?;
         if is_cut || usize::from(udp.length()) > udp.slice().len() {
             return Err(SkipReason::CutShort);
         }
@@ -194,7 +208,7 @@ impl Packets {
         is_cut: bool,
         counts: &mut CaptureCounts,
     ) -> Result<(), SkipReason> {
-        self.is_of_dns(tcp.source_port(), tcp.destination_port())?;
+        self.is_of_dns((tcp.source_port(), tcp.destination_port()))?;
         let (from, to) = ends.with_ports(tcp.source_port(), tcp.destination_port());
         let segment = Segment {
             at_unix_ns: ends.at_unix_ns,
@@ -212,7 +226,7 @@ impl Packets {
     }
 
     /// Whether the ports are of DNS that can be read.
-    fn is_of_dns(&self, source: u16, destination: u16) -> Result<(), SkipReason> {
+    fn is_of_dns(&self, (source, destination): (u16, u16)) -> Result<(), SkipReason> {
         let is_any_of = |ports: &[u16]| ports.contains(&source) || ports.contains(&destination);
         match () {
             () if is_any_of(&self.ports) => Ok(()),
@@ -220,6 +234,15 @@ impl Packets {
             () => Err(SkipReason::OtherPort),
         }
     }
+}
+
+/// A packet that is not used where it lies, with the frames that it was in, and how many datagrams of fragments it was
+/// in: within tunnels they may be in each other.
+struct Part<'a> {
+    at_unix_ns: Option<u64>,
+    packet: Packet<'a>,
+    frames: u64,
+    nested: u8,
 }
 
 /// When a packet was captured, and of whom.
@@ -233,11 +256,6 @@ impl Ends {
     fn with_ports(&self, source: u16, destination: u16) -> (SocketAddr, SocketAddr) {
         (SocketAddr::new(self.source, source), SocketAddr::new(self.destination, destination))
     }
-}
-
-/// Where `inner`, which is a part of `outer`, begins in it.
-fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
-    inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
 
 /// Datagrams of fragments within each other.

@@ -108,6 +108,7 @@ impl Pcapng {
                 Found::Frame(Frame {
                     at_unix_ns: Some(interface.unix_ns(units)),
                     link: interface.link,
+                    interface: packet.if_id,
                     place: ENHANCED_HEADER..ENHANCED_HEADER + packet.packet_data().len(),
                     is_cut: packet.origlen > packet.caplen,
                 })
@@ -120,6 +121,7 @@ impl Pcapng {
                 Found::Frame(Frame {
                     at_unix_ns: None,
                     link: interface.link,
+                    interface: 0,
                     place: SIMPLE_HEADER..SIMPLE_HEADER + captured.min(packet.data.len()),
                     is_cut: packet.origlen as usize > captured.min(packet.data.len()),
                 })
@@ -148,8 +150,8 @@ impl Pcapng {
             Some(if is_big_endian { first << 16 | second } else { second << 16 | first })
         };
         let head = || Some((half(0)?, word(4)?, word(8)?, word(12)?, word(16)?));
-        let Some((interface, high, low, captured, original)) = head() else { return Found::Unknown };
-        let Some(interface) = self.interfaces.get(usize::from(interface)) else {
+        let Some((number, high, low, captured, original)) = head() else { return Found::Unknown };
+        let Some(interface) = self.interfaces.get(usize::from(number)) else {
             return Found::UnknownInterface;
         };
         let there = body.len() - OBSOLETE_HEADER;
@@ -158,6 +160,7 @@ impl Pcapng {
         Found::Frame(Frame {
             at_unix_ns: Some(interface.unix_ns(u64::from(high) << 32 | u64::from(low))),
             link: interface.link,
+            interface: number.into(),
             place: BLOCK_HEADER + OBSOLETE_HEADER..BLOCK_HEADER + OBSOLETE_HEADER + captured,
             is_cut: original as usize > captured,
         })

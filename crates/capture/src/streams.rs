@@ -13,7 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
-use dnsdyno_measure::{CaptureCounts, SkipReason};
+use dnsdyno_measure::CaptureCounts;
 use dnsdyno_wire::HEADER_LEN;
 
 use crate::found::{Assembled, Found};
@@ -339,7 +339,7 @@ impl Stream {
             };
             if !is_credible {
                 let was_sure = std::mem::replace(&mut self.place, Known::Not) == Known::Surely;
-                to.counts.skipped.add(SkipReason::TooShort, u64::from(was_sure));
+                to.counts.tcp_short_messages += u64::from(was_sure);
                 if rest.len() == octets.len() {
                     return Split::AtOnce;
                 }

@@ -14,7 +14,10 @@ counters! {
         pub frame_bytes: u64,
         /// DNS messages given.
         pub messages: u64,
-        /// Frames, datagrams or messages that gave no DNS message.
+        /// Frames that were used: a datagram with a message, a segment of a TCP stream, a fragment of a datagram that was
+        /// put together, a dnstap message. These and those skipped are all frames.
+        pub used: u64,
+        /// Frames that gave no DNS message.
         pub skipped: Skipped,
         /// TCP segments that were captured again, or sent again.
         pub tcp_repeated: u64,
@@ -24,6 +27,8 @@ counters! {
         pub tcp_gaps: u64,
         /// Octets of TCP that belong to no message that was captured whole.
         pub tcp_lost_bytes: u64,
+        /// Lengths in TCP streams that no DNS message has: shorter than a header.
+        pub tcp_short_messages: u64,
         /// TCP streams that were in progress when the capture began: read from the first message boundary found.
         pub tcp_without_start: u64,
         /// Streams or fragments that were forgotten because too many were open.
@@ -66,6 +71,8 @@ keys! {
     pub enum SkipReason {
         /// Neither IPv4 nor IPv6, such as ARP.
         NotIp = "not_ip", "not IP";
+        /// A packet that was captured before at another interface, in the other direction, or in a tunnel.
+        Duplicate = "duplicate", "the same packet at another interface";
         /// A tunnel that is not read: encrypted (ESP, WireGuard, MACsec), L2TP, or too many of them within each other.
         Tunnel = "tunnel", "tunnels that are not read (encrypted, L2TP, nested too deeply)";
         /// IP that is neither UDP nor TCP, such as ICMP.

@@ -185,6 +185,7 @@ fn read(out: &mut Lines, read: &CaptureCounts) {
         (read.tcp_gaps, "gaps"),
         (read.tcp_without_start, "streams without their start"),
         (read.tcp_lost_bytes, "bytes of no whole message"),
+        (read.tcp_short_messages, "lengths that no message has"),
     ];
     let tcp = tcp.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
     out.line("TCP", tcp);

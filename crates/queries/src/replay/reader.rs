@@ -99,10 +99,8 @@ impl QueryReader {
                 },
             };
             if captured.is_response() {
-                match answers {
-                    Some(answers) => answers.respond(&captured),
-                    None => counts.responses += 1,
-                }
+                let is_its = answers.as_mut().is_some_and(|answers| answers.respond(&captured));
+                counts.responses += u64::from(!is_its);
                 continue;
             }
             if !is_wanted(&captured, servers, counts) {

@@ -23,9 +23,13 @@ fn replayed(name: &str, check_answers: bool) -> (Vec<u64>, ReplayCounts) {
     while let Some(query) = reader.next_query().expect("a capture") {
         instants.push(query.at_unix_ns);
     }
+    let counts = reader.counts();
+    let answered = if check_answers { counts.queries - counts.without_recorded_answer } else { 0 };
+    let all = counts.queries + counts.to_other_servers + counts.malformed + counts.responses + answered;
+    assert_eq!(all, counts.capture.messages, "each message ends in one count: {counts:?}");
     let first_unix_ns = instants[0];
     instants.iter_mut().for_each(|instant| *instant -= first_unix_ns);
-    (instants, reader.counts())
+    (instants, counts)
 }
 
 #[test]
