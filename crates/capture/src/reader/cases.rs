@@ -7,6 +7,7 @@ use dnsdyno_measure::{CaptureCounts, SkipReason};
 
 use crate::contents::{Contents, Survey};
 use crate::sample::{Message, read};
+use crate::{MessageWriter, OutputFormat};
 
 /// The messages of a file, and what was counted.
 fn case(name: &str) -> (Vec<Message>, CaptureCounts) {
@@ -99,5 +100,16 @@ fn a_query_in_each_tunnel_and_of_each_link_type_is_read() {
         let contents = contents(name);
         assert_eq!((contents.queries, contents.read.skipped.total()), (1, 0), "{name}");
         assert_eq!(contents.clients.top[0].address.to_string(), "192.0.2.10", "{name}");
+    }
+}
+
+#[test]
+fn a_message_that_a_format_cannot_hold_is_counted_as_left_out() {
+    let (messages, _) = case("04-no-question.pcap");
+    for (format, written) in [(OutputFormat::Text, 0), (OutputFormat::Binary, 1), (OutputFormat::Pcapng, 1)] {
+        let mut writer = MessageWriter::new(format, Vec::new()).unwrap();
+        messages.iter().for_each(|message| writer.write(&message.borrowed()).unwrap());
+        let counts = writer.counts();
+        assert_eq!((counts.messages, counts.unsuitable_left_out), (written, 1 - written), "{format:?}");
     }
 }
