@@ -1,7 +1,8 @@
 //! Text as people read and write it: quantities in both directions, terminal layout, tables, Markdown, text of others
-//! made safe to show. It does not know what it shows.
+//! made safe to show, and as files have it. It does not know what it shows.
 #![forbid(unsafe_code)]
 
+pub mod encoding;
 mod foreign;
 pub mod layout;
 pub mod markdown;
