@@ -6,7 +6,10 @@
 //!
 //! A file that was written from a socket may begin with READY, and end with FINISH.
 
+mod kind;
 mod repeats;
+
+pub use kind::DnstapKind;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -28,51 +31,6 @@ pub(crate) struct Dnstap {
     kinds: Vec<DnstapKind>,
     repeats: Repeats,
     next: Option<Found>,
-}
-
-/// What a dnstap message tells of: which part of which server was asked, or has asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DnstapKind {
-    /// Queries to an authoritative server, seen by it.
-    Auth,
-    /// Queries from a resolver to authoritative servers, seen by the resolver.
-    Resolver,
-    /// Queries from clients to a resolver, seen by the resolver.
-    Client,
-    /// Queries from a forwarder to its resolver.
-    Forwarder,
-    /// Queries of a stub resolver.
-    Stub,
-    /// Queries of a tool such as dig.
-    Tool,
-    /// Dynamic updates.
-    Update,
-}
-
-impl DnstapKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [DnstapKind; 7] = [
-        DnstapKind::Auth,
-        DnstapKind::Resolver,
-        DnstapKind::Client,
-        DnstapKind::Forwarder,
-        DnstapKind::Stub,
-        DnstapKind::Tool,
-        DnstapKind::Update,
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            DnstapKind::Auth => "auth",
-            DnstapKind::Resolver => "resolver",
-            DnstapKind::Client => "client",
-            DnstapKind::Forwarder => "forwarder",
-            DnstapKind::Stub => "stub",
-            DnstapKind::Tool => "tool",
-            DnstapKind::Update => "update",
-        }
-    }
 }
 
 impl Dnstap {

@@ -1,5 +1,5 @@
-//! Packets that were captured twice on their way: at two interfaces of a host (`tcpdump -i any`, a bridge, a router), in
-//! a tunnel and out of it, or at two ports that are mirrored. Each is one message.
+//! Packets that were captured twice on their way: at two interfaces of a host (`tcpdump -i any`, a bridge, a router),
+//! in a tunnel and out of it, or at two ports that are mirrored. Each is one message.
 //!
 //! It is the same packet if addresses, the identification of IP, ports, and what it carries are the same within a few
 //! milliseconds, at another place. What a client sends again has another identification, comes later, or is captured at
@@ -36,7 +36,7 @@ impl Duplicates {
         if let Some(seen) = self.seen.get(&key)
             && seen.at_unix_ns.abs_diff(at_unix_ns) <= LONGEST_WAY_NS
         {
-            // Of all interfaces at once, and which one it was is not said: the identification says that it is the same.
+            // Of all interfaces at once, of which it is not said which one: the identification tells it.
             let is_unsaid =
                 has_no_interface(frame.link) && packet.identification.is_some_and(|number| number > 0);
             if seen.place != place || is_unsaid {
@@ -89,7 +89,7 @@ fn place(frame: &Frame, octets: &[u8], packet: &Packet<'_>) -> u64 {
     hasher.finish()
 }
 
-/// From one interface of a host or switch to the next, also where it is busy. Clients wait longer before they ask again.
+/// From one interface of a host or switch to the next, also where it is busy. Clients wait longer before asking again.
 const LONGEST_WAY_NS: u64 = 20_000_000;
 
 /// Packets that are remembered: 20 ms of 1.6 million a second.

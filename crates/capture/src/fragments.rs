@@ -29,8 +29,8 @@ struct Datagram {
 }
 
 impl Fragments {
-    /// Adds a fragment, which was in so many frames; gives what the datagram carries when it is complete, and in how many
-    /// frames it was.
+    /// Adds a fragment, which was in so many frames; gives what the datagram carries when it is complete, and in how
+    /// many frames it was.
     pub(crate) fn add(
         &mut self,
         addresses: (IpAddr, IpAddr),

@@ -114,8 +114,8 @@ impl CaptureReader {
         &self.origin
     }
 
-    /// The next DNS message, in the order of time as far as [`ORDERED_WITHIN_NS`](crate::ORDERED_WITHIN_NS) goes; `None`
-    /// at the end of the capture.
+    /// The next DNS message, in the order of time as far as [`ORDERED_WITHIN_NS`](crate::ORDERED_WITHIN_NS) goes;
+    /// `None` at the end of the capture.
     ///
     /// # Errors
     /// The capture cannot be read further. What was given before is sound.

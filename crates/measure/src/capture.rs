@@ -14,8 +14,8 @@ counters! {
         pub frame_bytes: u64,
         /// DNS messages given.
         pub messages: u64,
-        /// Frames that were used: a datagram with a message, a segment of a TCP stream, a fragment of a datagram that was
-        /// put together, a dnstap message. These and those skipped are all frames.
+        /// Frames that were used: a datagram with a message, a segment of a TCP stream, a fragment of a datagram that
+        /// was put together, a dnstap message. These and those skipped are all frames.
         pub used: u64,
         /// Frames that gave no DNS message.
         pub skipped: Skipped,

@@ -323,8 +323,8 @@ impl QueriesBuilder {
         }
     }
 
-    /// Replaces the types by weight. With several types, fewer than [`LEAST_TYPED`] queries are repeated up to there, each
-    /// equally often, so that every name is asked for in all types.
+    /// Replaces the types by weight. With several types, fewer than [`LEAST_TYPED`] queries are repeated up to there,
+    /// each equally often, so that every name is asked for in all types.
     pub(super) fn assign_types(&mut self, types: &TypeWeights, seed: u64) -> Result<(), Full> {
         let mut chooser = types.chooser(seed);
         let given = self.len();

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use dnsdyno_wire::peek;
 
-use super::DnstapKind;
+use super::kind::DnstapKind;
 
 /// Where a query was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -201,7 +201,8 @@ fn a_connection_that_begins_with_the_same_sequence_number_is_another_one() {
         super::tests::stream(&messages(2)).len() as u32
     }
     let later = |seconds: u64| move |case: &mut Case| case.at_unix_ns += seconds * 1_000_000_000;
-    let cases: [(&str, Box<dyn Fn(&mut Case)>, usize); 6] = [
+    type Between = Box<dyn Fn(&mut Case)>;
+    let cases: [(&str, Between, usize); 6] = [
         ("ended", Box::new(end(false, false)), 4),
         ("reset", Box::new(end(true, false)), 4),
         ("reset by the server", Box::new(end(true, true)), 4),

@@ -37,8 +37,8 @@ impl TsigKey {
         }
     }
 
-    /// Reads a key file: of BIND (`key "NAME" { algorithm ...; secret "..."; };`), of NSD (`key:`, `name: NAME`), of Knot
-    /// (`key:`, `- id: NAME`), or with one line of the form that [`TsigKey::parse`] reads.
+    /// Reads a key file: of BIND (`key "NAME" { algorithm ...; secret "..."; };`), of NSD (`key:`, `name: NAME`), of
+    /// Knot (`key:`, `- id: NAME`), or with one line of the form that [`TsigKey::parse`] reads.
     pub fn read(path: &Path) -> Result<TsigKey, TsigError> {
         let cannot = |error: std::io::Error| TsigError::Read(error.to_string());
         let mut octets = Vec::new();
