@@ -6,15 +6,16 @@
 //! the same place: that is never taken for the same packet.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 
 use crate::frame::Frame;
+use crate::hash::{Unchanged, mixed, with, with_address};
 use crate::link::{Content, Packet, has_no_interface};
 
 /// The packets of the last milliseconds.
 #[derive(Default)]
 pub(crate) struct Duplicates {
-    seen: HashMap<u64, Seen>,
+    seen: HashMap<u64, Seen, BuildHasherDefault<Unchanged>>,
     /// In the order of the capture.
     order: VecDeque<(u64, u64)>,
 }
@@ -64,29 +65,27 @@ impl Duplicates {
 /// What stays the same on the way of a packet: neither the hop limit, nor the checksums, which a network card may fill
 /// in later.
 fn key(packet: &Packet<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (packet.source, packet.destination, packet.identification).hash(&mut hasher);
-    match &packet.content {
-        Content::Udp(udp) => {
-            (udp.source_port(), udp.destination_port(), udp.length(), udp.payload()).hash(&mut hasher);
-        }
-        Content::Tcp(tcp) => {
-            let (before, behind) = tcp.slice().split_at(TCP_CHECKSUM_AT.min(tcp.slice().len()));
-            (before, behind.get(2..)).hash(&mut hasher);
-        }
+    let addresses = with_address(with_address(0, packet.source), packet.destination);
+    let head = with(addresses, &packet.identification.map_or([0; 3], |n| [1, (n >> 8) as u8, n as u8]));
+    let without_checksum = |transport: &[u8], at: usize| {
+        let (before, behind) = transport.split_at(at.min(transport.len()));
+        with(with(head, before), behind.get(2..).unwrap_or_default())
+    };
+    mixed(match &packet.content {
+        Content::Udp(udp) => without_checksum(udp.slice(), UDP_CHECKSUM_AT),
+        Content::Tcp(tcp) => without_checksum(tcp.slice(), TCP_CHECKSUM_AT),
         Content::Fragment(fragment) => {
-            (fragment.identification, fragment.offset.value(), fragment.payload).hash(&mut hasher);
+            let place = with(head, &fragment.offset.value().to_be_bytes());
+            with(with(place, &fragment.identification.to_be_bytes()), fragment.payload)
         }
-    }
-    hasher.finish()
+    })
 }
 
 /// Where a packet was captured: the interface, the header of its link, and in how many tunnels it was.
 fn place(frame: &Frame, octets: &[u8], packet: &Packet<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let link_header = octets.get(..packet.link_header_len);
-    (frame.interface, link_header, packet.tunnels).hash(&mut hasher);
-    hasher.finish()
+    let link_header = octets.get(..packet.link_header_len).unwrap_or_default();
+    let interface = with(packet.tunnels as u64, &frame.interface.to_be_bytes());
+    mixed(with(interface, link_header))
 }
 
 /// From one interface of a host or switch to the next, also where it is busy. Clients wait longer before asking again.
@@ -95,6 +94,7 @@ const LONGEST_WAY_NS: u64 = 20_000_000;
 /// Packets that are remembered: 20 ms of 1.6 million a second.
 const MAX_SEEN: usize = 1 << 15;
 
+const UDP_CHECKSUM_AT: usize = 6;
 const TCP_CHECKSUM_AT: usize = 16;
 
 #[cfg(test)]

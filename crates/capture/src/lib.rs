@@ -20,6 +20,7 @@ mod format;
 mod found;
 mod fragments;
 mod frame;
+mod hash;
 mod input;
 mod link;
 mod merge;

@@ -2,12 +2,13 @@
 //! whichever comes first, and those that only responses carry are given too.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 use std::net::SocketAddr;
 
-use dnsdyno_wire::peek;
+use dnsdyno_wire::{MAX_NAME_LEN, QUESTION_FIXED_LEN, peek};
 
 use super::kind::DnstapKind;
+use crate::hash::{Unchanged, mixed, with, with_address};
 
 /// Where a query was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(super) enum Told {
 /// The queries that were told in one way only, so far.
 #[derive(Default)]
 pub(super) struct Repeats {
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, Open, BuildHasherDefault<Unchanged>>,
     /// In the order in which they came, with the number of each.
     order: VecDeque<(u64, u64)>,
     number: u64,
@@ -68,18 +69,23 @@ impl Repeats {
 /// What the two tellings of a query have in common: who asked what, with which ID. The rest of the message may be there
 /// in one of them only.
 pub(super) fn query_id(kind: DnstapKind, asker: SocketAddr, message: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (kind as u8, asker, message.first_chunk::<2>()).hash(&mut hasher);
-    match peek(message) {
-        // No length of a label is a letter.
-        Ok(query) => query.question.iter().for_each(|octet| octet.to_ascii_lowercase().hash(&mut hasher)),
-        Err(_) => message.hash(&mut hasher),
-    }
-    hasher.finish()
+    let id = message.first_chunk::<2>().map_or(0, |id| u64::from(u16::from_be_bytes(*id)));
+    let port = with(kind as u64 | id << 8, &asker.port().to_be_bytes());
+    let head = with_address(port, asker.ip());
+    let Ok(query) = peek(message) else { return mixed(with(head, message)) };
+    // No length of a label is a letter.
+    let mut question = [0; LONGEST_QUESTION];
+    let length = query.question.len().min(LONGEST_QUESTION);
+    question[..length].copy_from_slice(&query.question[..length]);
+    question[..length].make_ascii_lowercase();
+    mixed(with(head, &question[..length]))
 }
 
 /// The two tellings of a query say when it came, by the same clock: nothing waits for a response longer than this.
 const FARTHEST_NS: u64 = 60_000_000_000;
+
+/// A name, a type and a class.
+const LONGEST_QUESTION: usize = MAX_NAME_LEN + QUESTION_FIXED_LEN;
 
 /// Queries that are remembered, of some 60 octets each.
 const MAX_OPEN: usize = 1 << 18;
