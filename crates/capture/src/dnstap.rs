@@ -22,7 +22,7 @@ use crate::found::{Found, Place};
 use crate::input::Input;
 use crate::message::Protocol;
 
-use self::repeats::{Repeats, Told, query_id};
+use self::repeats::{Repeats, Source, query_id};
 
 /// Reads a dnstap file.
 pub(crate) struct Dnstap {
@@ -92,14 +92,14 @@ impl Dnstap {
         if !self.kinds.is_empty() && !self.kinds.contains(&kind) {
             return Err(SkipReason::OtherKind);
         }
-        let told = if number % 2 == 1 { Told::WithResponse } else { Told::Alone };
+        let source = if number % 2 == 1 { Source::Response } else { Source::OwnMessage };
         let query = is_dns(&message.query_message).map(|()| {
             let id = query_id(kind, message.asker(), &message.query_message);
             let found = message.query();
-            let is_repeated = self.repeats.is_repeated(id, told, found.at_unix_ns);
+            let is_repeated = self.repeats.is_repeated(id, source, found.at_unix_ns);
             (!is_repeated).then_some(found)
         });
-        if told == Told::Alone {
+        if source == Source::OwnMessage {
             return query?.ok_or(SkipReason::RepeatedQuery);
         }
         let response = is_dns(&message.response_message).map(|()| message.response());

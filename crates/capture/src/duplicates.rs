@@ -9,20 +9,20 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use crate::frame::Frame;
-use crate::hash::{Unchanged, mixed, with, with_address};
+use crate::hash::{KeyHasher, mixed, with, with_address};
 use crate::link::{Content, Packet, has_no_interface};
 
 /// The packets of the last milliseconds.
 #[derive(Default)]
 pub(crate) struct Duplicates {
-    seen: HashMap<u64, Seen, BuildHasherDefault<Unchanged>>,
+    seen: HashMap<u64, Sighting, BuildHasherDefault<KeyHasher>>,
     /// In the order of the capture.
     order: VecDeque<(u64, u64)>,
 }
 
 /// When and where a packet was captured.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Sighting {
     at_unix_ns: u64,
     place: u64,
 }
@@ -44,7 +44,7 @@ impl Duplicates {
                 return true;
             }
         }
-        self.seen.insert(key, Seen { at_unix_ns, place });
+        self.seen.insert(key, Sighting { at_unix_ns, place });
         self.order.push_back((at_unix_ns, key));
         false
     }

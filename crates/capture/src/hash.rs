@@ -33,9 +33,9 @@ pub(crate) fn with(hash: u64, octets: &[u8]) -> u64 {
 
 /// For tables whose keys are hashes already.
 #[derive(Default)]
-pub(crate) struct Unchanged(u64);
+pub(crate) struct KeyHasher(u64);
 
-impl Hasher for Unchanged {
+impl Hasher for KeyHasher {
     fn write(&mut self, octets: &[u8]) {
         self.0 = with(self.0, octets);
     }

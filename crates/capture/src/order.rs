@@ -24,7 +24,7 @@ pub(crate) struct Order {
     late: BinaryHeap<Reverse<Position>>,
     /// A message that is earlier than everything that can be put in order, while something is held.
     apart: Option<Position>,
-    slots: Vec<Held>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
     /// The slot that was given last: its octets are in use until the next one is given.
     given: Option<u32>,
@@ -47,7 +47,7 @@ struct Position {
 
 /// A message that is held. Its memory is used again.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Slot {
     pub(crate) at_unix_ns: u64,
     pub(crate) protocol: Protocol,
     pub(crate) source: SocketAddr,
@@ -100,7 +100,7 @@ impl Order {
     }
 
     /// The next message in order; `None` while one before it may still come.
-    pub(crate) fn next(&mut self, is_at_end: bool) -> Option<&Held> {
+    pub(crate) fn next(&mut self, is_at_end: bool) -> Option<&Slot> {
         if let Some(given) = self.given.take() {
             self.give_back(given);
         }
@@ -156,7 +156,7 @@ impl Order {
     fn slot(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let unspecified = SocketAddr::from(([0, 0, 0, 0], 0));
-            self.slots.push(Held {
+            self.slots.push(Slot {
                 at_unix_ns: 0,
                 protocol: Protocol::Udp,
                 source: unspecified,
@@ -192,7 +192,7 @@ const MAX_HELD: usize = 1 << 17;
 const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// What a message takes beside its octets.
-const HELD_BYTES: usize = size_of::<Held>() + size_of::<Position>();
+const HELD_BYTES: usize = size_of::<Slot>() + size_of::<Position>();
 
 /// Longer memory is given back, so that slots which once held long messages do not keep it all.
 const MOST_KEPT_BYTES: usize = 512;

@@ -8,28 +8,28 @@ use std::net::SocketAddr;
 use dnsdyno_wire::{MAX_NAME_LEN, QUESTION_FIXED_LEN, peek};
 
 use super::kind::DnstapKind;
-use crate::hash::{Unchanged, mixed, with, with_address};
+use crate::hash::{KeyHasher, mixed, with, with_address};
 
 /// Where a query was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Source {
     /// In a message of its own.
-    Alone,
+    OwnMessage,
     /// In the message of its response.
-    WithResponse,
+    Response,
 }
 
 /// The queries that were told in one way only, so far.
 #[derive(Default)]
 pub(super) struct Repeats {
-    open: HashMap<u64, Open, BuildHasherDefault<Unchanged>>,
+    open: HashMap<u64, Query, BuildHasherDefault<KeyHasher>>,
     /// In the order in which they came, with the number of each.
     order: VecDeque<(u64, u64)>,
     number: u64,
 }
 
-struct Open {
-    told: Told,
+struct Query {
+    source: Source,
     /// How often: a client may send the same query again.
     times: u32,
     at_unix_ns: Option<u64>,
@@ -38,11 +38,11 @@ struct Open {
 
 impl Repeats {
     /// Whether this query was told in the other way before; each telling is held against one of the other way.
-    pub(super) fn is_repeated(&mut self, query: u64, told: Told, at_unix_ns: Option<u64>) -> bool {
+    pub(super) fn is_repeated(&mut self, query: u64, source: Source, at_unix_ns: Option<u64>) -> bool {
         self.number += 1;
         if let Some(open) = self.open.get_mut(&query) {
             let is_near = open.at_unix_ns.zip(at_unix_ns).is_none_or(|(a, b)| a.abs_diff(b) <= FARTHEST_NS);
-            if is_near && open.told != told {
+            if is_near && open.source != source {
                 open.times -= 1;
                 if open.times == 0 {
                     self.open.remove(&query);
@@ -60,7 +60,7 @@ impl Repeats {
         {
             self.open.remove(&oldest);
         }
-        self.open.insert(query, Open { told, times: 1, at_unix_ns, number: self.number });
+        self.open.insert(query, Query { source, times: 1, at_unix_ns, number: self.number });
         self.order.push_back((query, self.number));
         false
     }
@@ -97,23 +97,23 @@ mod tests {
     #[test]
     fn each_telling_is_held_against_one_of_the_other_way() {
         let mut repeats = Repeats::default();
-        let mut told = |told, at_s: u64| repeats.is_repeated(7, told, Some(at_s * 1_000_000_000));
-        assert!(!told(Told::Alone, 1) && !told(Told::Alone, 2), "sent again");
-        assert!(told(Told::WithResponse, 1) && told(Told::WithResponse, 2));
-        assert!(!told(Told::WithResponse, 3), "the response may be written before the query");
-        assert!(told(Told::Alone, 3));
-        assert!(!told(Told::Alone, 4));
-        assert!(!told(Told::WithResponse, 400), "another query of the same ID");
+        let mut told = |source, at_s: u64| repeats.is_repeated(7, source, Some(at_s * 1_000_000_000));
+        assert!(!told(Source::OwnMessage, 1) && !told(Source::OwnMessage, 2), "sent again");
+        assert!(told(Source::Response, 1) && told(Source::Response, 2));
+        assert!(!told(Source::Response, 3), "the response may be written before the query");
+        assert!(told(Source::OwnMessage, 3));
+        assert!(!told(Source::OwnMessage, 4));
+        assert!(!told(Source::Response, 400), "another query of the same ID");
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut repeats = Repeats::default();
         for query in 0..MAX_OPEN as u64 + 9 {
-            assert!(!repeats.is_repeated(query, Told::Alone, None));
+            assert!(!repeats.is_repeated(query, Source::OwnMessage, None));
         }
         assert_eq!((repeats.open.len(), repeats.order.len()), (MAX_OPEN, MAX_OPEN));
-        assert!(!repeats.is_repeated(1, Told::WithResponse, None), "the oldest are forgotten");
-        assert!(repeats.is_repeated(1_000, Told::WithResponse, None));
+        assert!(!repeats.is_repeated(1, Source::Response, None), "the oldest are forgotten");
+        assert!(repeats.is_repeated(1_000, Source::Response, None));
     }
 }
