@@ -6,6 +6,11 @@
 //!
 //! A file that was written from a socket may begin with READY, and end with FINISH.
 
+mod kind;
+mod repeats;
+
+pub use kind::DnstapKind;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dnsdyno_measure::{CaptureCounts, SkipReason};
@@ -17,64 +22,20 @@ use crate::found::{Found, Place};
 use crate::input::Input;
 use crate::message::Protocol;
 
+use self::repeats::{Repeats, Source, query_id};
+
 /// Reads a dnstap file.
 pub(crate) struct Dnstap {
     current: Envelope,
     /// The kinds to give; all, where none is named.
     kinds: Vec<DnstapKind>,
-    /// Kinds of which a query was met.
-    queries_of: u8,
+    repeats: Repeats,
     next: Option<Found>,
-}
-
-/// What a dnstap message tells of: which part of which server was asked, or has asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DnstapKind {
-    /// Queries to an authoritative server, seen by it.
-    Auth,
-    /// Queries from a resolver to authoritative servers, seen by the resolver.
-    Resolver,
-    /// Queries from clients to a resolver, seen by the resolver.
-    Client,
-    /// Queries from a forwarder to its resolver.
-    Forwarder,
-    /// Queries of a stub resolver.
-    Stub,
-    /// Queries of a tool such as dig.
-    Tool,
-    /// Dynamic updates.
-    Update,
-}
-
-impl DnstapKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [DnstapKind; 7] = [
-        DnstapKind::Auth,
-        DnstapKind::Resolver,
-        DnstapKind::Client,
-        DnstapKind::Forwarder,
-        DnstapKind::Stub,
-        DnstapKind::Tool,
-        DnstapKind::Update,
-    ];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            DnstapKind::Auth => "auth",
-            DnstapKind::Resolver => "resolver",
-            DnstapKind::Client => "client",
-            DnstapKind::Forwarder => "forwarder",
-            DnstapKind::Stub => "stub",
-            DnstapKind::Tool => "tool",
-            DnstapKind::Update => "update",
-        }
-    }
 }
 
 impl Dnstap {
     pub(crate) fn new(kinds: Vec<DnstapKind>) -> Self {
-        Dnstap { current: Envelope::default(), kinds, queries_of: 0, next: None }
+        Dnstap { current: Envelope::default(), kinds, repeats: Repeats::default(), next: None }
     }
 
     /// The next message; `None` at the end.
@@ -84,6 +45,7 @@ impl Dnstap {
         counts: &mut CaptureCounts,
     ) -> Result<Option<Found>, Stop> {
         if let Some(found) = self.next.take() {
+            counts.without_instant += u64::from(self.own_instant(&found.place).is_none());
             return Ok(Some(found));
         }
         while let Some(len) = next_frame(input)? {
@@ -94,7 +56,11 @@ impl Dnstap {
             let is_read = self.current.merge(frame).is_ok();
             input.consume(LENGTH_LEN + len);
             match if is_read { self.found(counts) } else { Err(SkipReason::NoMessage) } {
-                Ok(found) => return Ok(Some(found)),
+                Ok(found) => {
+                    counts.used += 1;
+                    counts.without_instant += u64::from(self.own_instant(&found.place).is_none());
+                    return Ok(Some(found));
+                }
                 Err(reason) => counts.skipped.add(reason, 1),
             }
         }
@@ -109,6 +75,14 @@ impl Dnstap {
         &self.current.message.response_message
     }
 
+    /// The instant that the current message has of its query, or of its response.
+    fn own_instant(&self, place: &Place) -> Option<u64> {
+        match place {
+            Place::Response => self.current.message.response_time(),
+            _ => self.current.message.query_time(),
+        }
+    }
+
     /// What the current message holds: a query, a response, or both.
     fn found(&mut self, counts: &mut CaptureCounts) -> Result<Found, SkipReason> {
         let message = &self.current.message;
@@ -118,24 +92,25 @@ impl Dnstap {
         if !self.kinds.is_empty() && !self.kinds.contains(&kind) {
             return Err(SkipReason::OtherKind);
         }
-        let is_response = number % 2 == 1;
-        if !is_response {
-            self.queries_of |= 1 << kind as u8;
-        }
-        let query = is_dns(&message.query_message).map(|()| message.query());
-        if !is_response {
-            return query;
+        let source = if number % 2 == 1 { Source::Response } else { Source::OwnMessage };
+        let query = is_dns(&message.query_message).map(|()| {
+            let id = query_id(kind, message.asker(), &message.query_message);
+            let found = message.query();
+            let is_repeated = self.repeats.is_repeated(id, source, found.at_unix_ns);
+            (!is_repeated).then_some(found)
+        });
+        if source == Source::OwnMessage {
+            return query?.ok_or(SkipReason::RepeatedQuery);
         }
         let response = is_dns(&message.response_message).map(|()| message.response());
         match query {
-            // The same query as in a message of its own: it would be given twice.
-            Ok(_) if self.queries_of & 1 << kind as u8 != 0 => {
-                counts.skipped.add(SkipReason::RepeatedQuery, 1);
-                response
-            }
-            Ok(query) => {
+            Ok(Some(query)) => {
                 self.next = response.ok();
                 Ok(query)
+            }
+            Ok(None) => {
+                counts.repeated_queries += u64::from(response.is_ok());
+                response.map_err(|_| SkipReason::RepeatedQuery)
             }
             Err(_) => response,
         }
@@ -226,28 +201,28 @@ pub(crate) struct Message {
     pub(crate) query_port: u32,
     #[prost(uint32, tag = "7")]
     pub(crate) response_port: u32,
-    #[prost(uint64, tag = "8")]
-    pub(crate) query_time_sec: u64,
-    #[prost(fixed32, tag = "9")]
-    pub(crate) query_time_nsec: u32,
+    #[prost(uint64, optional, tag = "8")]
+    pub(crate) query_time_sec: Option<u64>,
+    #[prost(fixed32, optional, tag = "9")]
+    pub(crate) query_time_nsec: Option<u32>,
     #[prost(bytes = "vec", tag = "10")]
     pub(crate) query_message: Vec<u8>,
-    #[prost(uint64, tag = "12")]
-    pub(crate) response_time_sec: u64,
-    #[prost(fixed32, tag = "13")]
-    pub(crate) response_time_nsec: u32,
+    #[prost(uint64, optional, tag = "12")]
+    pub(crate) response_time_sec: Option<u64>,
+    #[prost(fixed32, optional, tag = "13")]
+    pub(crate) response_time_nsec: Option<u32>,
     #[prost(bytes = "vec", tag = "14")]
     pub(crate) response_message: Vec<u8>,
 }
 
 impl Message {
     fn query(&self) -> Found {
-        let at_unix_ns = instant(self.query_time_sec, self.query_time_nsec).or_else(|| self.response_time());
+        let at_unix_ns = self.query_time().or_else(|| self.response_time());
         self.found(at_unix_ns, self.asker(), self.asked(), Place::Query)
     }
 
     fn response(&self) -> Found {
-        let at_unix_ns = self.response_time().or_else(|| instant(self.query_time_sec, self.query_time_nsec));
+        let at_unix_ns = self.response_time().or_else(|| self.query_time());
         self.found(at_unix_ns, self.asked(), self.asker(), Place::Response)
     }
 
@@ -258,8 +233,11 @@ impl Message {
         destination: SocketAddr,
         place: Place,
     ) -> Found {
-        let at_unix_ns = at_unix_ns.unwrap_or(0);
         Found { at_unix_ns, protocol: protocol(self.socket_protocol), source, destination, place }
+    }
+
+    fn query_time(&self) -> Option<u64> {
+        instant(self.query_time_sec, self.query_time_nsec)
     }
 
     fn response_time(&self) -> Option<u64> {
@@ -275,8 +253,8 @@ impl Message {
     }
 }
 
-fn instant(seconds: u64, ns: u32) -> Option<u64> {
-    (seconds > 0).then(|| seconds.saturating_mul(1_000_000_000).saturating_add(ns.into()))
+fn instant(seconds: Option<u64>, ns: Option<u32>) -> Option<u64> {
+    Some(seconds?.saturating_mul(1_000_000_000).saturating_add(ns.unwrap_or(0).into()))
 }
 
 fn address(octets: &[u8], port: u32, family: i32) -> SocketAddr {

@@ -9,7 +9,8 @@ use crate::message::Protocol;
 /// A message that was found, and where its octets are.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    pub(crate) at_unix_ns: u64,
+    /// `None` before the first packet or message that says when it was captured.
+    pub(crate) at_unix_ns: Option<u64>,
     pub(crate) protocol: Protocol,
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,

@@ -21,21 +21,23 @@ type Key = (IpAddr, IpAddr, u32, IpNumber);
 
 struct Datagram {
     so_far: IpDefragBuf,
-    fragments: u64,
+    /// Frames: a fragment within a tunnel may itself be of several.
+    frames: u64,
     /// Its place in the order in which datagrams were opened.
     number: u64,
     at_unix_ns: u64,
 }
 
 impl Fragments {
-    /// Adds a fragment; gives what the datagram carries when it is complete.
+    /// Adds a fragment, which was in so many frames; gives what the datagram carries when it is complete, and in how
+    /// many frames it was.
     pub(crate) fn add(
         &mut self,
         addresses: (IpAddr, IpAddr),
         fragment: &Fragment<'_>,
-        at_unix_ns: u64,
+        (at_unix_ns, frames): (u64, u64),
         counts: &mut CaptureCounts,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<(Vec<u8>, u64)> {
         let key = (addresses.0, addresses.1, fragment.identification, fragment.protocol);
         if self.open.get(&key).is_some_and(|open| at_unix_ns.abs_diff(open.at_unix_ns) > LONGEST_WAIT_NS) {
             self.forget(key, counts);
@@ -47,12 +49,12 @@ impl Fragments {
             self.opened += 1;
             Datagram {
                 so_far: IpDefragBuf::new(fragment.protocol, Vec::new(), Vec::new()),
-                fragments: 0,
+                frames: 0,
                 number: self.opened,
                 at_unix_ns,
             }
         });
-        datagram.fragments += 1;
+        datagram.frames += frames;
         if datagram.so_far.add(fragment.offset, fragment.more_follow, fragment.payload).is_err() {
             // It contradicts the others: none of them can be believed.
             self.forget(key, counts);
@@ -61,13 +63,13 @@ impl Fragments {
         if !datagram.so_far.is_complete() {
             return None;
         }
-        self.open.remove(&key).map(|datagram| datagram.so_far.take_bufs().0)
+        self.open.remove(&key).map(|datagram| (datagram.so_far.take_bufs().0, datagram.frames))
     }
 
     /// Counts what was never completed.
     pub(crate) fn finish(&mut self, counts: &mut CaptureCounts) {
-        let fragments = self.open.drain().map(|(_, datagram)| datagram.fragments).sum();
-        counts.skipped.add(SkipReason::Fragment, fragments);
+        let frames = self.open.drain().map(|(_, datagram)| datagram.frames).sum();
+        counts.skipped.add(SkipReason::Fragment, frames);
     }
 
     fn make_room(&mut self, counts: &mut CaptureCounts) {
@@ -82,8 +84,8 @@ impl Fragments {
     }
 
     fn forget(&mut self, key: Key, counts: &mut CaptureCounts) {
-        let fragments = self.open.remove(&key).map_or(0, |datagram| datagram.fragments);
-        counts.skipped.add(SkipReason::Fragment, fragments);
+        let frames = self.open.remove(&key).map_or(0, |datagram| datagram.frames);
+        counts.skipped.add(SkipReason::Fragment, frames);
     }
 }
 

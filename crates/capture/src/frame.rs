@@ -14,6 +14,8 @@ use crate::input::Input;
 pub(crate) struct Frame {
     pub(crate) at_unix_ns: Option<u64>,
     pub(crate) link: Linktype,
+    /// The number of its interface, where the format has one.
+    pub(crate) interface: u32,
     /// Its octets, in the window of the input.
     pub(crate) place: Range<usize>,
     /// Whether it was longer than what was captured of it.

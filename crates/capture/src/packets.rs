@@ -4,27 +4,30 @@ use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{CaptureCounts, SkipReason};
 use dnsdyno_wire::HEADER_LEN;
-use etherparse::{IpNumber, TcpSlice, UdpSlice};
+use etherparse::{TcpSlice, UdpSlice};
 
+use crate::duplicates::Duplicates;
 use crate::error::Stop;
 use crate::found::{Assembled, Found, Place};
 use crate::fragments::Fragments;
 use crate::frame::Frame;
 use crate::input::Input;
-use crate::link::{self, Content, Packet};
+use crate::link::{self, Content, Packet, offset_in};
 use crate::message::Protocol;
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
 use crate::streams::{Segment, Streams};
+use crate::tunnel;
 
 /// Reads a packet capture.
 pub(crate) struct Packets {
     blocks: Blocks,
     ports: Vec<u16>,
+    duplicates: Duplicates,
     fragments: Fragments,
     streams: Streams,
     assembled: Assembled,
-    last_at_unix_ns: u64,
+    last_unix_ns: Option<u64>,
     /// The link type of a frame that could not be read.
     unsupported: Option<i32>,
     /// What of the window was given, and is consumed at the next call.
@@ -47,10 +50,11 @@ impl Packets {
         Ok(Packets {
             blocks,
             ports,
+            duplicates: Duplicates::default(),
             fragments: Fragments::default(),
             streams: Streams::default(),
             assembled: Assembled::default(),
-            last_at_unix_ns: 0,
+            last_unix_ns: None,
             unsupported: None,
             given: 0,
         })
@@ -73,7 +77,7 @@ impl Packets {
             input.consume(std::mem::take(&mut self.given));
             let next = match &mut self.blocks {
                 Blocks::Pcap(pcap) => pcap.next(input),
-                Blocks::Pcapng(pcapng) => pcapng.next(input),
+                Blocks::Pcapng(pcapng) => pcapng.next(input, counts),
             };
             // What waits is given before the end, and before the error that says where the capture is cut.
             let Some((len, frame)) = next.as_ref().ok().and_then(Option::as_ref) else {
@@ -112,23 +116,66 @@ impl Packets {
     ) -> Result<Option<Found>, SkipReason> {
         let octets = input.data().get(frame.place.clone()).ok_or(SkipReason::BadHeader)?;
         counts.without_instant += u64::from(frame.at_unix_ns.is_none());
-        let at_unix_ns = frame.at_unix_ns.unwrap_or(self.last_at_unix_ns);
-        self.last_at_unix_ns = at_unix_ns;
-        let packet = link::packet(frame, octets).inspect_err(|reason| {
+        let at_unix_ns = frame.at_unix_ns.or(self.last_unix_ns);
+        self.last_unix_ns = at_unix_ns;
+        let packet = link::packet(frame, octets, &self.ports).inspect_err(|reason| {
             if *reason == SkipReason::LinkType {
                 self.unsupported = Some(frame.link.0);
             }
         })?;
+        let is_of_dns = packet.ports().is_none_or(|ports| self.is_of_dns(ports).is_ok());
+        if is_of_dns && self.duplicates.has(frame, octets, &packet) {
+            return Err(SkipReason::Duplicate);
+        }
+        let Content::Udp(udp) = &packet.content else {
+            return self
+                .put_together(&Part { at_unix_ns, packet, frames: 1, nested: 0 }, counts)
+                .map(|()| None);
+        };
         let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
-        match &packet.content {
+        let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
+        counts.used += 1;
+        let start = frame.place.start + offset_in(octets, payload);
+        Ok(Some(found(Place::Window(start..start + payload.len()))))
+    }
+
+    /// Takes what is put together of several packets, and what comes of it. Its frames are counted here, as far as it
+    /// gives no error.
+    fn put_together(&mut self, part: &Part<'_>, counts: &mut CaptureCounts) -> Result<(), SkipReason> {
+        let Part { at_unix_ns, packet, frames, nested } = part;
+        let (at_unix_ns, addresses) = (*at_unix_ns, (packet.source, packet.destination));
+        let ends = Ends { at_unix_ns, source: packet.source, destination: packet.destination };
+        let fragment = match &packet.content {
             Content::Udp(udp) => {
                 let (found, payload) = self.datagram(&ends, udp, packet.is_cut)?;
-                let start = frame.place.start + offset_in(octets, payload);
-                Ok(Some(found(Place::Window(start..start + payload.len()))))
+                self.assembled.push(payload, found);
+                counts.used += frames;
+                return Ok(());
             }
-            Content::Tcp(tcp) => self.segment(&ends, tcp, packet.is_cut, counts).map(|()| None),
-            Content::Fragment(_) => self.fragment(&ends, &packet, counts).map(|()| None),
+            Content::Tcp(tcp) => {
+                self.segment(&ends, tcp, packet.is_cut, counts)?;
+                counts.used += frames;
+                return Ok(());
+            }
+            Content::Fragment(fragment) => fragment,
+        };
+        if !tunnel::may_carry(fragment.protocol) {
+            return Err(SkipReason::NotUdpOrTcp);
         }
+        if packet.is_cut {
+            return Err(SkipReason::CutShort);
+        }
+        let whole = self.fragments.add(addresses, fragment, (at_unix_ns.unwrap_or(0), *frames), counts);
+        let Some((whole, frames)) = whole else { return Ok(()) };
+        let nested = nested + 1;
+        let taken = match link::packet_of_fragments(addresses, fragment.protocol, &whole, &self.ports) {
+            Ok(_) if nested > MOST_NESTED => Err(SkipReason::Tunnel),
+            Ok(packet) => self.put_together(&Part { at_unix_ns, packet, frames, nested }, counts),
+            Err(reason) => Err(reason),
+        };
+        // All of its frames, of which the last one is at hand, end in the same count.
+        taken.unwrap_or_else(|reason| counts.skipped.add(reason, frames));
+        Ok(())
     }
 
     /// The payload of a UDP datagram, and the message that it is.
@@ -138,7 +185,7 @@ impl Packets {
         udp: &UdpSlice<'a>,
         is_cut: bool,
     ) -> Result<(impl FnOnce(Place) -> Found + use<>, &'a [u8]), SkipReason> {
-        self.is_of_dns(udp.source_port(), udp.destination_port())?;
+        self.is_of_dns((udp.source_port(), udp.destination_port()))?;
         if is_cut || usize::from(udp.length()) > udp.slice().len() {
             return Err(SkipReason::CutShort);
         }
@@ -161,7 +208,7 @@ impl Packets {
         is_cut: bool,
         counts: &mut CaptureCounts,
     ) -> Result<(), SkipReason> {
-        self.is_of_dns(tcp.source_port(), tcp.destination_port())?;
+        self.is_of_dns((tcp.source_port(), tcp.destination_port()))?;
         let (from, to) = ends.with_ports(tcp.source_port(), tcp.destination_port());
         let segment = Segment {
             at_unix_ns: ends.at_unix_ns,
@@ -169,6 +216,8 @@ impl Packets {
             to,
             sequence: tcp.sequence_number(),
             is_syn: tcp.syn(),
+            is_end: tcp.fin(),
+            is_reset: tcp.rst(),
             payload: tcp.payload(),
         };
         self.streams.add(&segment, counts, &mut self.assembled);
@@ -176,34 +225,8 @@ impl Packets {
         if is_cut { Err(SkipReason::CutShort) } else { Ok(()) }
     }
 
-    fn fragment(
-        &mut self,
-        ends: &Ends,
-        packet: &Packet<'_>,
-        counts: &mut CaptureCounts,
-    ) -> Result<(), SkipReason> {
-        let Content::Fragment(fragment) = &packet.content else { return Ok(()) };
-        if ![IpNumber::UDP, IpNumber::TCP].contains(&fragment.protocol) {
-            return Err(SkipReason::NotUdpOrTcp);
-        }
-        if packet.is_cut {
-            return Err(SkipReason::CutShort);
-        }
-        let addresses = (packet.source, packet.destination);
-        let whole = self.fragments.add(addresses, fragment, ends.at_unix_ns, counts);
-        let Some(whole) = whole else { return Ok(()) };
-        if fragment.protocol == IpNumber::TCP {
-            let tcp = TcpSlice::from_slice(&whole).map_err(|_| SkipReason::BadHeader)?;
-            return self.segment(ends, &tcp, false, counts);
-        }
-        let udp = UdpSlice::from_slice_lax(&whole).map_err(|_| SkipReason::BadHeader)?;
-        let (found, payload) = self.datagram(ends, &udp, false)?;
-        self.assembled.push(payload, found);
-        Ok(())
-    }
-
     /// Whether the ports are of DNS that can be read.
-    fn is_of_dns(&self, source: u16, destination: u16) -> Result<(), SkipReason> {
+    fn is_of_dns(&self, (source, destination): (u16, u16)) -> Result<(), SkipReason> {
         let is_any_of = |ports: &[u16]| ports.contains(&source) || ports.contains(&destination);
         match () {
             () if is_any_of(&self.ports) => Ok(()),
@@ -213,9 +236,18 @@ impl Packets {
     }
 }
 
+/// A packet that is not used where it lies, with the frames that it was in, and how many datagrams of fragments it was
+/// in: within tunnels they may be in each other.
+struct Part<'a> {
+    at_unix_ns: Option<u64>,
+    packet: Packet<'a>,
+    frames: u64,
+    nested: u8,
+}
+
 /// When a packet was captured, and of whom.
 struct Ends {
-    at_unix_ns: u64,
+    at_unix_ns: Option<u64>,
     source: IpAddr,
     destination: IpAddr,
 }
@@ -226,10 +258,8 @@ impl Ends {
     }
 }
 
-/// Where `inner`, which is a part of `outer`, begins in it.
-fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
-    inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
-}
+/// Datagrams of fragments within each other.
+const MOST_NESTED: u8 = 3;
 
 /// One octet more than the longest message.
 const LONGER_THAN_ANY: usize = 1 << 16;

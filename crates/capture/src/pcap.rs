@@ -59,6 +59,7 @@ impl Pcap {
                     u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_usec) * self.unit_ns,
                 ),
                 link: self.link,
+                interface: 0,
                 is_cut: packet.origlen > packet.caplen,
                 place,
             };

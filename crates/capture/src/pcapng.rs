@@ -4,6 +4,7 @@
 //!   section header | interface 0 | interface 1 | packet (0) | packet (1) | … | section header | interface 0 | …
 //! ```
 
+use dnsdyno_measure::CaptureCounts;
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{Block, InterfaceDescriptionBlock, Linktype, OptionCode, parse_block_be, parse_block_le};
 
@@ -29,16 +30,25 @@ struct Interface {
 
 /// What a block is to the reader.
 enum Found {
-    Section { is_big_endian: bool },
+    Section {
+        is_big_endian: bool,
+    },
     Interface(Interface),
     Frame(Frame),
     UnknownInterface,
+    /// A block that tells of packets and holds none.
     Other,
+    /// A block of a type that is not known here: whether it holds packets is not known either.
+    Unknown,
 }
 
 impl Pcapng {
     /// The next frame, and the length of its block in the input; `None` at the end.
-    pub(crate) fn next(&mut self, input: &mut Input) -> Result<Option<(usize, Frame)>, Stop> {
+    pub(crate) fn next(
+        &mut self,
+        input: &mut Input,
+        counts: &mut CaptureCounts,
+    ) -> Result<Option<(usize, Frame)>, Stop> {
         loop {
             let Some((len, found)) = parse_next(input, |data| self.parse(data))? else { return Ok(None) };
             match found {
@@ -56,6 +66,7 @@ impl Pcapng {
                         "a packet names an interface that its section does not describe",
                     ));
                 }
+                Found::Unknown => counts.unknown_blocks += 1,
                 Found::Other => {}
             }
             input.consume(len);
@@ -97,6 +108,7 @@ impl Pcapng {
                 Found::Frame(Frame {
                     at_unix_ns: Some(interface.unix_ns(units)),
                     link: interface.link,
+                    interface: packet.if_id,
                     place: ENHANCED_HEADER..ENHANCED_HEADER + packet.packet_data().len(),
                     is_cut: packet.origlen > packet.caplen,
                 })
@@ -109,12 +121,49 @@ impl Pcapng {
                 Found::Frame(Frame {
                     at_unix_ns: None,
                     link: interface.link,
+                    interface: 0,
                     place: SIMPLE_HEADER..SIMPLE_HEADER + captured.min(packet.data.len()),
                     is_cut: packet.origlen as usize > captured.min(packet.data.len()),
                 })
             }
+            Block::Unknown(block)
+                if [OBSOLETE_PACKET, OBSOLETE_PACKET.swap_bytes()].contains(&block.block_type) =>
+            {
+                self.obsolete_packet(block.data, is_big_endian)
+            }
+            Block::Unknown(_) | Block::Custom(_) => Found::Unknown,
             _ => Found::Other,
         }
+    }
+
+    /// A packet as older programs wrote it: interface 2, drops 2, instant 8, captured length 4, length 4, octets.
+    fn obsolete_packet(&self, body: &[u8], is_big_endian: bool) -> Found {
+        let half = |at: usize| {
+            let octets = body.get(at..).and_then(|rest| rest.first_chunk::<2>());
+            octets.map(|octets| match is_big_endian {
+                true => u16::from_be_bytes(*octets),
+                false => u16::from_le_bytes(*octets),
+            })
+        };
+        let word = |at: usize| {
+            let (first, second) = (u32::from(half(at)?), u32::from(half(at + 2)?));
+            Some(if is_big_endian { first << 16 | second } else { second << 16 | first })
+        };
+        let head = || Some((half(0)?, word(4)?, word(8)?, word(12)?, word(16)?));
+        let Some((number, high, low, captured, original)) = head() else { return Found::Unknown };
+        let Some(interface) = self.interfaces.get(usize::from(number)) else {
+            return Found::UnknownInterface;
+        };
+        let there = body.len() - OBSOLETE_HEADER;
+        // Options may follow the octets, whose number a damaged block states wrongly.
+        let captured = (captured as usize).min(there);
+        Found::Frame(Frame {
+            at_unix_ns: Some(interface.unix_ns(u64::from(high) << 32 | u64::from(low))),
+            link: interface.link,
+            interface: number.into(),
+            place: BLOCK_HEADER + OBSOLETE_HEADER..BLOCK_HEADER + OBSOLETE_HEADER + captured,
+            is_cut: original as usize > captured,
+        })
     }
 }
 
@@ -159,6 +208,11 @@ const BIG_ENDIAN_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 /// Where the packet begins in its block.
 const ENHANCED_HEADER: usize = 28;
 const SIMPLE_HEADER: usize = 12;
+const BLOCK_HEADER: usize = 8;
+const OBSOLETE_HEADER: usize = 20;
+
+/// The type of the block that enhanced packets have replaced.
+const OBSOLETE_PACKET: u32 = 2;
 
 /// No host has more.
 const MAX_INTERFACES: usize = 1 << 16;

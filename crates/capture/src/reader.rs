@@ -10,10 +10,11 @@ use crate::compression::unpack;
 use crate::dnstap::Dnstap;
 use crate::error::{CaptureError, Stop};
 use crate::format::{Format, hint};
-use crate::found::Place;
+use crate::found::{Found, Place};
 use crate::input::Input;
 use crate::link;
 use crate::message::DnsMessage;
+use crate::order::Order;
 use crate::packets::{Blocks, Packets};
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
@@ -25,7 +26,12 @@ pub struct CaptureReader {
     input: Input,
     source: Source,
     counts: CaptureCounts,
-    latest_unix_ns: u64,
+    order: Order,
+    /// The instant of the message that was given last.
+    given_unix_ns: u64,
+    is_at_end: bool,
+    /// Why it ends, where that is not its end: told when all before it is given.
+    error: Option<CaptureError>,
 }
 
 enum Source {
@@ -84,8 +90,17 @@ impl CaptureReader {
         };
         let counts = CaptureCounts::default();
         match Source::open(format, &mut input, settings) {
-            Ok(source) => Ok(CaptureReader { origin, input, source, counts, latest_unix_ns: 0 }),
-            Err(stop) => Err(error(stop, &origin, &input, &counts)),
+            Ok(source) => Ok(CaptureReader {
+                origin,
+                input,
+                source,
+                counts,
+                order: Order::default(),
+                given_unix_ns: 0,
+                is_at_end: false,
+                error: None,
+            }),
+            Err(stop) => Err(told(stop, &origin, &input, &counts)),
         }
     }
 
@@ -99,7 +114,8 @@ impl CaptureReader {
         &self.origin
     }
 
-    /// The next DNS message, in the order of the capture; `None` at its end.
+    /// The next DNS message, in the order of time as far as [`ORDERED_WITHIN_NS`](crate::ORDERED_WITHIN_NS) goes;
+    /// `None` at the end of the capture.
     ///
     /// # Errors
     /// The capture cannot be read further. What was given before is sound.
@@ -108,31 +124,32 @@ impl CaptureReader {
         reason = "what it gives borrows the reader, which an iterator's cannot"
     )]
     pub fn next(&mut self) -> Result<Option<DnsMessage<'_>>, CaptureError> {
-        let found = match &mut self.source {
-            Source::Packets(packets) => packets.next(&mut self.input, &mut self.counts),
-            Source::Dnstap(dnstap) => dnstap.next(&mut self.input, &mut self.counts),
-        };
-        let found = match found {
-            Ok(Some(found)) => found,
-            Ok(None) => return Ok(None),
-            Err(stop) => return Err(error(stop, &self.origin, &self.input, &self.counts)),
-        };
-        self.counts.messages += 1;
-        self.counts.out_of_order += u64::from(found.at_unix_ns < self.latest_unix_ns);
-        self.latest_unix_ns = self.latest_unix_ns.max(found.at_unix_ns);
-        let bytes = match (&self.source, found.place) {
-            (_, Place::Window(place)) => self.input.data().get(place).unwrap_or_default(),
-            (Source::Packets(packets), Place::Assembled(place)) => packets.assembled().octets(place),
-            (Source::Dnstap(dnstap), Place::Query) => dnstap.query(),
-            (Source::Dnstap(dnstap), Place::Response) => dnstap.response(),
-            _ => &[],
-        };
+        let CaptureReader { order, counts, given_unix_ns, is_at_end, error, .. } = self;
+        while !order.is_next_complete(*is_at_end) && !*is_at_end {
+            match self.source.next(&mut self.input, counts) {
+                Ok(Some(found)) => {
+                    let bytes = self.source.octets(&self.input, &found.place);
+                    let ends = (found.source, found.destination);
+                    let is_late = order.push(found.at_unix_ns, found.protocol, ends, bytes);
+                    counts.reordered += u64::from(is_late);
+                }
+                Ok(None) => *is_at_end = true,
+                Err(stop) => {
+                    *is_at_end = true;
+                    *error = Some(told(stop, &self.origin, &self.input, counts));
+                }
+            }
+        }
+        let Some(held) = order.next(*is_at_end) else { return error.take().map_or(Ok(None), Err) };
+        counts.messages += 1;
+        counts.out_of_order += u64::from(held.at_unix_ns < *given_unix_ns);
+        *given_unix_ns = held.at_unix_ns;
         Ok(Some(DnsMessage {
-            at_unix_ns: found.at_unix_ns,
-            protocol: found.protocol,
-            source: found.source,
-            destination: found.destination,
-            bytes,
+            at_unix_ns: held.at_unix_ns,
+            protocol: held.protocol,
+            source: held.source,
+            destination: held.destination,
+            bytes: &held.bytes,
         }))
     }
 }
@@ -146,10 +163,27 @@ impl Source {
         };
         Packets::new(blocks, settings.ports.clone()).map(|packets| Source::Packets(Box::new(packets)))
     }
+
+    fn next(&mut self, input: &mut Input, counts: &mut CaptureCounts) -> Result<Option<Found>, Stop> {
+        match self {
+            Source::Packets(packets) => packets.next(input, counts),
+            Source::Dnstap(dnstap) => dnstap.next(input, counts),
+        }
+    }
+
+    fn octets<'a>(&'a self, input: &'a Input, place: &Place) -> &'a [u8] {
+        match (self, place) {
+            (_, Place::Window(place)) => input.data().get(place.clone()).unwrap_or_default(),
+            (Source::Packets(packets), Place::Assembled(place)) => packets.assembled().octets(place.clone()),
+            (Source::Dnstap(dnstap), Place::Query) => dnstap.query(),
+            (Source::Dnstap(dnstap), Place::Response) => dnstap.response(),
+            _ => &[],
+        }
+    }
 }
 
 /// The error of what stopped a reader.
-fn error(stop: Stop, origin: &str, input: &Input, counts: &CaptureCounts) -> CaptureError {
+fn told(stop: Stop, origin: &str, input: &Input, counts: &CaptureCounts) -> CaptureError {
     let origin = origin.to_owned();
     let (frames, at_byte, ends_at) = (counts.frames, input.at_byte(), input.read_up_to_byte());
     match stop {
@@ -164,5 +198,7 @@ fn error(stop: Stop, origin: &str, input: &Input, counts: &CaptureCounts) -> Cap
 /// As much as tells the formats apart.
 const FIRST_BYTES: usize = 12;
 
+#[cfg(test)]
+mod cases;
 #[cfg(test)]
 mod tests;

@@ -103,13 +103,18 @@ pub(crate) fn read_with(
         Err(error) => return (Vec::new(), CaptureCounts::default(), Some(error)),
     };
     let mut messages = Vec::new();
-    loop {
+    let error = loop {
         match reader.next() {
             Ok(Some(message)) => messages.push(Message::from(message)),
-            Ok(None) => return (messages, *reader.counts(), None),
-            Err(error) => return (messages, *reader.counts(), Some(error)),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
         }
-    }
+    };
+    let counts = *reader.counts();
+    // Whatever was read, in each test: no frame and no message is without its count, and none has two.
+    assert_eq!(counts.frames, counts.used + counts.skipped.total(), "{counts:?}");
+    assert_eq!(counts.messages, messages.len() as u64);
+    (messages, counts, error)
 }
 
 /// Noon of a day in 2024.

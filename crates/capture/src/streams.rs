@@ -13,7 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
-use dnsdyno_measure::{CaptureCounts, SkipReason};
+use dnsdyno_measure::CaptureCounts;
 use dnsdyno_wire::HEADER_LEN;
 
 use crate::found::{Assembled, Found};
@@ -22,11 +22,14 @@ use crate::message::Protocol;
 /// A segment of TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment<'a> {
-    pub(crate) at_unix_ns: u64,
+    pub(crate) at_unix_ns: Option<u64>,
     pub(crate) from: SocketAddr,
     pub(crate) to: SocketAddr,
     pub(crate) sequence: u32,
     pub(crate) is_syn: bool,
+    /// Whether it ends its direction (FIN), or the connection (RST).
+    pub(crate) is_end: bool,
+    pub(crate) is_reset: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -61,6 +64,10 @@ struct Stream {
     has_deadline: bool,
     /// The number of its last segment among all.
     touched: u64,
+    /// When that was captured.
+    touched_unix_ns: u64,
+    /// Whether it was ended: a SYN is then that of another connection, whatever its sequence number.
+    is_ended: bool,
 }
 
 /// What is known of the place in a stream at which its next octet is.
@@ -76,7 +83,7 @@ enum Known {
 }
 
 struct Ahead {
-    at_unix_ns: u64,
+    at_unix_ns: Option<u64>,
     sequence: u32,
     payload: Vec<u8>,
 }
@@ -85,11 +92,13 @@ impl Streams {
     /// Takes a segment, and adds to `out` the messages that are complete with it.
     pub(crate) fn add(&mut self, segment: &Segment<'_>, counts: &mut CaptureCounts, out: &mut Assembled) {
         self.segments += 1;
-        self.give_up_until(segment.at_unix_ns, counts, out);
+        let now_unix_ns = segment.at_unix_ns.unwrap_or(0);
+        self.give_up_until(now_unix_ns, counts, out);
+        let key = (segment.from, segment.to);
+        self.note_end(segment);
         if !segment.is_syn && segment.payload.is_empty() {
             return;
         }
-        let key = (segment.from, segment.to);
         if self.held_bytes > MAX_HELD_BYTES || (self.open.len() >= MAX_OPEN && !self.open.contains_key(&key))
         {
             self.forget_older_half(counts, out);
@@ -102,13 +111,30 @@ impl Streams {
         let held_before = stream.held_bytes();
         let mut to = Sink { key, counts, out };
         stream.take(segment, &mut to);
+        stream.touched_unix_ns = stream.touched_unix_ns.max(now_unix_ns);
+        stream.is_ended |= segment.is_end;
         if stream.ahead_bytes > MAX_AHEAD_BYTES {
             stream.give_up_gap(&mut to);
         }
         if !stream.ahead.is_empty() && !std::mem::replace(&mut stream.has_deadline, true) {
-            self.deadlines.push_back((segment.at_unix_ns.saturating_add(LONGEST_WAIT_NS), key));
+            self.deadlines.push_back((now_unix_ns.saturating_add(LONGEST_WAIT_NS), key));
         }
         self.held_bytes = self.held_bytes + stream.held_bytes() - held_before;
+    }
+
+    /// Notes the end of a direction, and by a reset that of the other one.
+    fn note_end(&mut self, segment: &Segment<'_>) {
+        let both = [(segment.from, segment.to), (segment.to, segment.from)];
+        let directions = usize::from(segment.is_end || segment.is_reset) + usize::from(segment.is_reset);
+        // A SYN with a FIN is of no connection that was.
+        if segment.is_syn {
+            return;
+        }
+        for key in both.iter().take(directions) {
+            if let Some(stream) = self.open.get_mut(key) {
+                stream.is_ended = true;
+            }
+        }
     }
 
     /// At the end of the capture: gives the messages after the gaps of one stream; `false` when none is left.
@@ -172,7 +198,7 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    fn message(&mut self, at_unix_ns: u64, octets: &[u8]) {
+    fn message(&mut self, at_unix_ns: Option<u64>, octets: &[u8]) {
         let (source, destination) = self.key;
         let found = |place| Found { at_unix_ns, protocol: Protocol::Tcp, source, destination, place };
         self.out.push(octets, found);
@@ -184,10 +210,9 @@ impl Stream {
         let mut sequence = segment.sequence;
         if segment.is_syn {
             sequence = sequence.wrapping_add(1);
-            // A repeated SYN is not a new connection.
-            if self.place != Known::Surely || sequence != self.start {
+            if !self.is_repeated_syn(sequence, segment.at_unix_ns) {
                 self.start(sequence, Known::Surely, to);
-                self.start = sequence;
+                (self.start, self.is_ended) = (sequence, false);
             }
         }
         let distance = sequence.wrapping_sub(self.next) as i32;
@@ -204,6 +229,15 @@ impl Stream {
         self.take_ahead(to);
     }
 
+    /// Whether a SYN is that of this connection, sent or captured again. Another connection of the same ports may begin
+    /// with the same sequence number: some hosts and generators always do.
+    fn is_repeated_syn(&self, start: u32, at_unix_ns: Option<u64>) -> bool {
+        let idle_ns = at_unix_ns.unwrap_or(0).saturating_sub(self.touched_unix_ns);
+        let has_data = self.next != self.start || !self.ahead.is_empty();
+        let longest_ns = if has_data { SYN_AFTER_DATA_NS } else { SYN_AGAIN_NS };
+        self.place == Known::Surely && start == self.start && !self.is_ended && idle_ns <= longest_ns
+    }
+
     fn start(&mut self, next: u32, place: Known, to: &mut Sink<'_>) {
         to.counts.tcp_lost_bytes += self.held_bytes() as u64;
         self.part.clear();
@@ -213,7 +247,7 @@ impl Stream {
     }
 
     /// Keeps a segment that is ahead of a gap.
-    fn keep(&mut self, at_unix_ns: u64, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
+    fn keep(&mut self, at_unix_ns: Option<u64>, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
         if payload.is_empty() {
             return;
         }
@@ -264,7 +298,7 @@ impl Stream {
     }
 
     /// Takes a segment that begins at the next octet or before it.
-    fn take_from(&mut self, at_unix_ns: u64, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
+    fn take_from(&mut self, at_unix_ns: Option<u64>, sequence: u32, payload: &[u8], to: &mut Sink<'_>) {
         let known = self.next.wrapping_sub(sequence) as usize;
         match payload.get(known..) {
             Some(new) if !new.is_empty() => self.take_in_order(at_unix_ns, new, to),
@@ -274,7 +308,7 @@ impl Stream {
     }
 
     /// Takes the next octets of the stream.
-    fn take_in_order(&mut self, at_unix_ns: u64, octets: &[u8], to: &mut Sink<'_>) {
+    fn take_in_order(&mut self, at_unix_ns: Option<u64>, octets: &[u8], to: &mut Sink<'_>) {
         self.next = self.next.wrapping_add(octets.len() as u32);
         if !self.part.is_empty() {
             let mut whole = std::mem::take(&mut self.part);
@@ -295,7 +329,7 @@ impl Stream {
     }
 
     /// Gives the messages in `octets`, which begin with a length, and keeps the rest.
-    fn split(&mut self, at_unix_ns: u64, octets: &[u8], to: &mut Sink<'_>) -> Split {
+    fn split(&mut self, at_unix_ns: Option<u64>, octets: &[u8], to: &mut Sink<'_>) -> Split {
         let mut rest = octets;
         while let Some((prefix, after)) = rest.split_first_chunk::<2>() {
             let len = usize::from(u16::from_be_bytes(*prefix));
@@ -305,7 +339,7 @@ impl Stream {
             };
             if !is_credible {
                 let was_sure = std::mem::replace(&mut self.place, Known::Not) == Known::Surely;
-                to.counts.skipped.add(SkipReason::TooShort, u64::from(was_sure));
+                to.counts.tcp_short_messages += u64::from(was_sure);
                 if rest.len() == octets.len() {
                     return Split::AtOnce;
                 }
@@ -323,7 +357,7 @@ impl Stream {
 
     /// When the first of the segments that wait was captured.
     fn waits_since(&self) -> Option<u64> {
-        self.ahead.iter().map(|ahead| ahead.at_unix_ns).min()
+        self.ahead.iter().map(|ahead| ahead.at_unix_ns.unwrap_or(0)).min()
     }
 
     fn held_bytes(&self) -> usize {
@@ -367,6 +401,11 @@ const SEGMENT_BYTES: usize = size_of::<Ahead>();
 
 /// How long a gap can be filled by a segment that is sent again.
 const LONGEST_WAIT_NS: u64 = 3_000_000_000;
+
+/// After so much silence a SYN begins another connection. The SYN itself is sent again for two minutes (Linux), but
+/// nobody sends it again when there was data.
+const SYN_AGAIN_NS: u64 = 130_000_000_000;
+const SYN_AFTER_DATA_NS: u64 = 10_000_000_000;
 
 /// Segments farther from the expected one belong to another connection: nothing sends more than a window ahead, and
 /// what is sent again is of the last window.

@@ -147,6 +147,7 @@ impl<W: Write> MessageWriter<W> {
     /// Writing failed.
     pub fn write(&mut self, message: &DnsMessage<'_>) -> io::Result<()> {
         self.memory.clear();
+        let left_out_before = self.left_out();
         let is_written = match &mut self.encoder {
             Encoder::Packets(packets) => packets.encode(message, &mut self.memory, &mut self.counts),
             Encoder::Dnstap(dnstap) => dnstap.encode(message, &mut self.memory),
@@ -154,7 +155,13 @@ impl<W: Write> MessageWriter<W> {
             Encoder::Binary => binary::encode(message, &mut self.memory, &mut self.counts),
         };
         self.counts.messages += u64::from(is_written);
+        let is_counted = self.left_out() > left_out_before;
+        self.counts.unsuitable_left_out += u64::from(!is_written && !is_counted);
         self.out.write_all(&self.memory)
+    }
+
+    fn left_out(&self) -> u64 {
+        self.counts.responses_left_out + self.counts.unsuitable_left_out
     }
 
     /// What was written so far.

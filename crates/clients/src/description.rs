@@ -5,6 +5,7 @@ pub(crate) mod check;
 
 use std::path::Path;
 
+use dnsdyno_text::encoding::decoded;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::unknown_key;
@@ -271,7 +272,8 @@ impl Description {
     pub fn read(path: &Path) -> Result<Self, DescriptionError> {
         let shown = || path.display().to_string();
         let wrong = |problem| DescriptionError::Wrong { path: shown(), problem };
-        let text = std::fs::read_to_string(path)
+        let text = std::fs::read(path)
+            .and_then(|octets| Ok(decoded(octets)?))
             .map_err(|error| DescriptionError::Unreadable { path: shown(), error })?;
         let mut description = Self::parse(&text).map_err(wrong)?;
         if let (Names::Stub(stubs), Some(folder)) = (&mut description.names, path.parent()) {

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use dnsdyno_queries::{BadLine, BadReason, dnsperf_query};
+use dnsdyno_queries::{BadLine, BadReason, dnsperf_lines, dnsperf_query};
+use dnsdyno_text::encoding::after_mark;
 use dnsdyno_text::shown;
 
 /// dnsperf's warning about a malformed line.
@@ -24,16 +25,19 @@ pub(crate) fn warning_of(bad: &BadLine) -> String {
 pub(crate) fn texts(file: &str) -> io::Result<Vec<Box<str>>> {
     let mut input = BufReader::new(File::open(file)?);
     let (mut texts, mut line, mut name_wire) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_first = true;
     loop {
         line.clear();
         if input.by_ref().take(LONGEST_READ).read_until(b'\n', &mut line)? == 0 {
             return Ok(texts);
         }
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        name_wire.clear();
-        if !text.starts_with(b";") && dnsperf_query(text, &mut name_wire).is_ok() {
-            texts.push(printable(&String::from_utf8_lossy(text)).into());
+        let line = if is_first { after_mark(&line) } else { &line };
+        is_first = false;
+        for text in dnsperf_lines(line) {
+            name_wire.clear();
+            if dnsperf_query(text, &mut name_wire).is_ok() {
+                texts.push(printable(&String::from_utf8_lossy(text)).into());
+            }
         }
     }
 }

@@ -455,6 +455,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                 .connections
                 .as_ref()
                 .map_or(0, |connections| connections.failed(ConnectFailure::NoLocalPort)),
+            // Nor are the ports of this host known here.
+            first_local_port: 0,
+            last_local_port: 0,
             sockets: self.sockets,
             busiest_worker_cpu: self.workers.iter().map(busy).fold(0.0, f64::max),
             worst_worker_wait: self.workers.iter().map(waited).fold(0.0, f64::max),

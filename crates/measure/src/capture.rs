@@ -14,7 +14,10 @@ counters! {
         pub frame_bytes: u64,
         /// DNS messages given.
         pub messages: u64,
-        /// Frames, datagrams or messages that gave no DNS message.
+        /// Frames that were used: a datagram with a message, a segment of a TCP stream, a fragment of a datagram that
+        /// was put together, a dnstap message. These and those skipped are all frames.
+        pub used: u64,
+        /// Frames that gave no DNS message.
         pub skipped: Skipped,
         /// TCP segments that were captured again, or sent again.
         pub tcp_repeated: u64,
@@ -24,13 +27,22 @@ counters! {
         pub tcp_gaps: u64,
         /// Octets of TCP that belong to no message that was captured whole.
         pub tcp_lost_bytes: u64,
+        /// Lengths in TCP streams that no DNS message has: shorter than a header.
+        pub tcp_short_messages: u64,
         /// TCP streams that were in progress when the capture began: read from the first message boundary found.
         pub tcp_without_start: u64,
         /// Streams or fragments that were forgotten because too many were open.
         pub forgotten: u64,
-        /// Packets without an instant (pcapng's simple packets): they have that of the packet before.
+        /// Queries in dnstap messages of responses that have a message of their own too: given once.
+        pub repeated_queries: u64,
+        /// Blocks of pcapng whose type is not known: they were passed over.
+        pub unknown_blocks: u64,
+        /// Packets (pcapng's simple ones) or dnstap messages without an instant of their own: they have that of the
+        /// response or query beside them, or of what was captured before them.
         pub without_instant: u64,
-        /// Messages whose instant is earlier than that of the message before.
+        /// Messages that were captured after a later one, and were put in order.
+        pub reordered: u64,
+        /// Messages that came too late to be put in order: their instant is earlier than that of the message before.
         pub out_of_order: u64,
     }
 }
@@ -59,6 +71,10 @@ keys! {
     pub enum SkipReason {
         /// Neither IPv4 nor IPv6, such as ARP.
         NotIp = "not_ip", "not IP";
+        /// A packet that was captured before at another interface, in the other direction, or in a tunnel.
+        Duplicate = "duplicate", "the same packet at another interface";
+        /// A tunnel that is not read: encrypted (ESP, WireGuard, MACsec), L2TP, or too many of them within each other.
+        Tunnel = "tunnel", "tunnels that are not read (encrypted, L2TP, nested too deeply)";
         /// IP that is neither UDP nor TCP, such as ICMP.
         NotUdpOrTcp = "not_udp_or_tcp", "neither UDP nor TCP";
         /// UDP or TCP of other ports than those of DNS.
@@ -77,8 +93,8 @@ keys! {
         LinkType = "link_type", "unsupported link type";
         /// A dnstap message of a kind that was not asked for.
         OtherKind = "other_kind", "other kinds of dnstap message";
-        /// The query in a dnstap message of a response, where the capture has the queries themselves too.
-        RepeatedQuery = "repeated_query", "queries repeated with their response";
+        /// A dnstap message of a query that the message of its response, which was written before, has too.
+        RepeatedQuery = "repeated_query", "queries that a response had already";
         /// A dnstap message without a DNS message, or that is not dnstap.
         NoMessage = "no_message", "dnstap without a DNS message";
     }

@@ -42,6 +42,10 @@ pub struct Evidence {
     pub reader_waited_ns: u64,
     /// Connections that found no free local port.
     pub connects_without_port: u64,
+    /// The first local port that they could have; 0 where there were none, and in a record of before it was written.
+    pub first_local_port: u64,
+    /// The last one.
+    pub last_local_port: u64,
     /// Sockets, over all workers.
     pub sockets: u64,
     /// CPU time of the busiest worker as a share of one CPU, over its worst five intervals.

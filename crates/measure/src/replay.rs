@@ -11,7 +11,7 @@ counters! {
         pub queries: u64,
         /// Source addresses among them.
         pub clients: u64,
-        /// Responses that were passed over.
+        /// Responses that were passed over; where answers are compared, those without a query before them.
         pub responses: u64,
         /// Queries to other servers than those asked for.
         pub to_other_servers: u64,

@@ -63,6 +63,11 @@ pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict
 fn met(evidence: &Evidence) -> impl Iterator<Item = Warning> {
     let Evidence { busiest_worker_cpu, worst_worker_wait, reader_waits, id_waits, .. } = *evidence;
     let Evidence { connection_waits, connects_without_port, clock_step_ns, sockets, .. } = *evidence;
+    let ports_exhausted = Warning::PortsExhausted {
+        connects: connects_without_port,
+        first_port: evidence.first_local_port,
+        last_port: evidence.last_local_port,
+    };
     let waited_ns = evidence.reader_waited_ns;
     let neighbours = &evidence.neighbours;
     [
@@ -73,7 +78,7 @@ fn met(evidence: &Evidence) -> impl Iterator<Item = Warning> {
         (reader_waits > 0).then_some(Warning::ReaderBehind { waits: reader_waits, waited_ns }),
         (id_waits > 0).then_some(Warning::IdsExhausted { waits: id_waits, sockets }),
         (connection_waits > 0).then_some(Warning::ClientsBusy { waits: connection_waits, clients: sockets }),
-        (connects_without_port > 0).then_some(Warning::PortsExhausted { connects: connects_without_port }),
+        (connects_without_port > 0).then_some(ports_exhausted),
         // Latencies use the other clock.
         (clock_step_ns.unsigned_abs() >= CLOCK_STEP_NS)
             .then_some(Warning::ClockStepped { step_ns: clock_step_ns }),
@@ -217,6 +222,8 @@ mod tests {
         reader_waits: 0,
         reader_waited_ns: 0,
         connects_without_port: 0,
+        first_local_port: 0,
+        last_local_port: 0,
         sockets: 1,
         busiest_worker_cpu: 0.3,
         worst_worker_wait: 0.01,

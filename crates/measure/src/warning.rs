@@ -158,6 +158,12 @@ pub enum Warning {
     PortsExhausted {
         /// Connections without a free local port.
         connects: u64,
+        /// The first port that they could have; 0 in a record of before it was written.
+        #[serde(default)]
+        first_port: u64,
+        /// The last one.
+        #[serde(default)]
+        last_port: u64,
     },
     /// The wall clock jumped relative to the monotonic clock.
     ClockStepped {
@@ -339,7 +345,9 @@ fn figures(warning: &Warning) -> String {
         }
         Warning::IdsExhausted { waits, sockets } => ids_exhausted(*waits, *sockets),
         Warning::ClientsBusy { waits, clients } => clients_busy(*waits, *clients),
-        Warning::PortsExhausted { connects } => ports_exhausted(*connects),
+        Warning::PortsExhausted { connects, first_port, last_port } => {
+            ports_exhausted(*connects, *first_port, *last_port)
+        }
         Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
     }
 }
@@ -372,9 +380,10 @@ fn clients_busy(waits: u64, clients: u64) -> String {
     format!("clients busy: queries waited {waits} times for a free one of {clients}")
 }
 
-fn ports_exhausted(connects: u64) -> String {
+fn ports_exhausted(connects: u64, first_port: u64, last_port: u64) -> String {
     let connects = counted(connects, "connection", "connections");
-    format!("local ports exhausted: {connects} found no free local port")
+    let which = if last_port == 0 { String::new() } else { format!(" from {first_port} to {last_port}") };
+    format!("local ports exhausted: {connects} found no free local port{which}")
 }
 
 fn clock_stepped(step_ns: i64) -> String {
@@ -435,7 +444,7 @@ mod tests {
             Warning::CpuStolen { stolen_ns: 2_000, lasted_ns: 5_000, lost: 0, of: 9 },
             Warning::IdsExhausted { waits: 1, sockets: 2 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
-            Warning::PortsExhausted { connects: 6 },
+            Warning::PortsExhausted { connects: 6, first_port: 32_768, last_port: 60_999 },
             Warning::ClockStepped { step_ns: -7_000_000 },
         ] {
             let json = serde_json::to_value(&warning).unwrap();
@@ -465,5 +474,15 @@ mod tests {
         let read: Warning = serde_json::from_str(old).unwrap();
         assert_eq!(read, Warning::SendsLate { p99_lateness_ns: 3_100_000, longest_ns: 0 });
         assert!(read.to_string().starts_with("sends late: p99 3.10 ms behind the schedule; "), "{read}");
+        let old = r#"{"name":"ports_exhausted","figures":{"connects":6}}"#;
+        let read: Warning = serde_json::from_str(old).unwrap();
+        let text = "local ports exhausted: 6 connections found no free local port; send from more addresses";
+        assert!(read.to_string().starts_with(text), "{read}");
+    }
+
+    #[test]
+    fn exhausted_ports_are_told_with_their_range() {
+        let text = Warning::PortsExhausted { connects: 6, first_port: 32_768, last_port: 60_999 }.to_string();
+        assert!(text.contains("6 connections found no free local port from 32768 to 60999;"), "{text}");
     }
 }

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use dnsdyno_text::encoding::decoded;
 use toml::Table;
 
 use crate::draft::Draft;
@@ -17,17 +18,18 @@ impl Draft {
     /// Reads a plan file.
     pub fn read(path: &Path) -> Result<Draft, PlanError> {
         let cannot = |reason: String| PlanError::ReadPlan { path: path.to_owned(), reason };
-        let mut text = String::new();
+        let mut octets = Vec::new();
         let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             let inside = path.join("plan.toml");
             return Err(cannot(format!("it is a folder; the plan of a run is --plan {}", inside.display())));
         }
-        let read = file.take(MAX_PLAN_BYTES + 1).read_to_string(&mut text);
-        if text.len() as u64 > MAX_PLAN_BYTES {
+        let read = file.take(MAX_PLAN_BYTES + 1).read_to_end(&mut octets);
+        if octets.len() as u64 > MAX_PLAN_BYTES {
             return Err(cannot("it is larger than 4 MiB: use fewer, longer pieces".to_owned()));
         }
         read.map_err(|error| cannot(error.to_string()))?;
+        let text = decoded(octets).map_err(|error| cannot(error.to_string()))?;
         Draft::from_toml(&text).map_err(|reason| PlanError::BadPlan { path: path.to_owned(), reason })
     }
 
@@ -128,6 +130,17 @@ mod tests {
         assert_eq!(read.duration.as_deref(), Some("1.5"));
         assert_eq!(read.timeout.as_deref(), Some("5s"));
         assert_eq!((read.count.as_deref(), read.seed.as_deref()), (Some("1M"), Some("7")));
+    }
+
+    #[test]
+    fn a_file_may_begin_with_a_byte_order_mark_and_utf_16_is_named() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("plan.toml");
+        std::fs::write(&path, "\u{feff}rate = \"5\"\n").expect("a file for the test");
+        assert_eq!(Draft::read(&path), Draft::from_toml("rate = \"5\"").map_err(|_| PlanError::NoServer));
+        std::fs::write(&path, b"\xff\xfer\0").expect("a file for the test");
+        let error = Draft::read(&path).expect_err("UTF-16").to_string();
+        assert!(error.contains("UTF-16") && error.contains("iconv"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::path::Path;
 
+use dnsdyno_text::encoding::decoded;
+
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
@@ -109,16 +111,26 @@ fn asked(draft: &mut Draft, working_dir: &Path) -> Result<Vec<(String, f64)>, Pl
     draft.server.iter().flat_map(|text| text.split(',')).map(item).collect()
 }
 
-/// A server on each line, and its weight where it has one; `#` starts a comment.
+/// A server on each line, and its weight where it has one, behind a blank or, as on the command line, `=`; `#` starts a
+/// comment.
 fn in_text(text: &str) -> Result<Vec<(String, f64)>, String> {
     let mut servers = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let Some(server) = words.next() else { continue };
-        let weight =
-            words.next().map_or(Ok(1.0), weight).map_err(|reason| format!("line {number}: {reason}"))?;
+        let (server, behind_sign) = server.split_once('=').map_or((server, None), |(s, w)| (s, Some(w)));
+        let wrong =
+            |reason: &str| format!("line {number}: {reason}: write `ADDRESS WEIGHT`, such as `192.0.2.1 2`");
+        let weight = match (behind_sign, words.next()) {
+            (Some(_), Some(_)) => return Err(wrong("it has more than a server and its weight")),
+            (Some(text), None) | (None, Some(text)) => weight(text).map_err(|reason| wrong(&reason))?,
+            (None, None) => 1.0,
+        };
         if words.next().is_some() {
-            return Err(format!("line {number} has more than a server and its weight"));
+            return Err(wrong("it has more than a server and its weight"));
+        }
+        if server.contains(',') {
+            return Err(wrong("one line has one server"));
         }
         servers.push((server.to_owned(), weight));
     }
@@ -129,12 +141,12 @@ fn in_text(text: &str) -> Result<Vec<(String, f64)>, String> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
+    let mut octets = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut octets));
     match read {
         Err(error) => Err(error.to_string()),
-        Ok(_) if text.len() as u64 > MAX_BYTES => Err("it is larger than 64 KiB".to_owned()),
-        Ok(_) => Ok(text),
+        Ok(_) if octets.len() as u64 > MAX_BYTES => Err("it is larger than 64 KiB".to_owned()),
+        Ok(_) => decoded(octets).map_err(|error| error.to_string()),
     }
 }
 
@@ -185,14 +197,30 @@ mod tests {
         for (text, words) in [
             ("", "no server"),
             ("a\nb x", "line 2: `x` is not a weight"),
-            ("a 1 2", "line 1 has more"),
+            ("a 1 2", "line 1: it has more"),
+            ("a=1 2", "write `ADDRESS WEIGHT`"),
+            ("a=", "write `ADDRESS WEIGHT`"),
+            ("a,b", "line 1: one line has one server"),
             ("a 0", "not a weight above 0"),
         ] {
             let error = in_text(text).expect_err(text);
             assert!(error.contains(words), "{error}");
         }
+        // The file of a user who wrote it as on the command line.
+        let as_with_s = include_str!("../tests/cases/18-servers-with-weight.txt");
+        assert_eq!(in_text(as_with_s), Ok(vec![("127.0.0.1:5380".to_owned(), 2.0)]));
         let error = lookup("servers = \"/none\"").expect_err("no file").to_string();
         assert!(error.contains("/none") && error.contains("--servers"), "{error}");
+    }
+
+    #[test]
+    fn a_file_may_begin_with_a_byte_order_mark() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("servers.txt");
+        std::fs::write(&path, "\u{feff}192.0.2.1 2\n").expect("a file for the test");
+        assert_eq!(read(&path).and_then(|text| in_text(&text)), Ok(vec![("192.0.2.1".to_owned(), 2.0)]));
+        std::fs::write(&path, b"1\x009\x002\0").expect("a file for the test");
+        assert!(read(&path).is_err_and(|reason| reason.contains("UTF-16")));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Recognises input that cannot be a query file: what it is, and what to do with it.
 
-use dnsdyno_wire::{parse_class, parse_type_bytes};
+use dnsdyno_text::encoding::is_utf16;
+use dnsdyno_wire::{parse_class, parse_type_bytes, ttl_seconds};
+
+use super::reading::QueriesFormat;
 
 /// What a file is instead of a query file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,9 +15,12 @@ pub struct NotQueries {
 }
 
 /// What the input is by its first bytes; `None` where it may be a query file.
-pub(super) fn recognise(start: &[u8]) -> Option<NotQueries> {
+pub(super) fn recognise(start: &[u8], format: QueriesFormat) -> Option<NotQueries> {
     let by_magic = MAGIC.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind);
-    by_magic.or_else(|| start.contains(&0).then_some(BINARY))
+    let utf_16 = is_utf16(start).then_some(UTF_16);
+    // To dnsperf an octet of 0 ends a line.
+    let binary = (format != QueriesFormat::Dnsperf && start.contains(&0)).then_some(BINARY);
+    by_magic.or(utf_16).or(binary)
 }
 
 /// Whether a line is a directive of a zone file.
@@ -26,7 +32,7 @@ pub(super) fn is_zone_directive(first_word: &[u8]) -> bool {
 pub(super) fn is_zone_record(line: &[u8]) -> bool {
     let mut words =
         line.split(|byte| *byte == b' ' || *byte == b'\t').filter(|word| !word.is_empty()).skip(1);
-    let is_ttl = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+    let is_ttl = |word: &[u8]| ttl_seconds(word).is_some();
     let is_class = |word: &[u8]| std::str::from_utf8(word).ok().and_then(parse_class).is_some();
     let (second, third, fourth) = (words.next(), words.next(), words.next());
     let is_type = |word: Option<&[u8]>| word.and_then(parse_type_bytes).is_some();
@@ -68,8 +74,6 @@ const MAGIC: &[(&[u8], NotQueries)] = &[
     (b"\x4d\x3c\xb2\xa1", CAPTURE),
     (b"\xa1\xb2\x3c\x4d", CAPTURE),
     (b"\x0a\x0d\x0d\x0a", CAPTURE),
-    (b"\xff\xfe", UTF_16),
-    (b"\xfe\xff", UTF_16),
 ];
 
 const DIRECTIVES: [&[u8]; 4] = [b"$ORIGIN", b"$TTL", b"$INCLUDE", b"$GENERATE"];
@@ -80,7 +84,7 @@ mod tests {
 
     #[test]
     fn kinds_of_files_are_recognised_by_their_first_bytes() {
-        let what = |start: &[u8]| recognise(start).map(|kind| kind.what);
+        let what = |start: &[u8]| recognise(start, QueriesFormat::Auto).map(|kind| kind.what);
         assert_eq!(what(b"BZh9"), Some("compressed with bzip2"));
         assert_eq!(what(b"\xd4\xc3\xb2\xa1\x02"), Some("a packet capture"));
         assert_eq!(what(b"\xff\xfea\0"), Some("text in UTF-16"));
@@ -88,12 +92,15 @@ mod tests {
         for text in ["", "www.example A\n", "; a comment", "\u{feff}www.example A\n"] {
             assert_eq!(what(text.as_bytes()), None, "{text}");
         }
+        assert_eq!(what(b"w\0w\0"), Some("text in UTF-16"));
+        assert_eq!(recognise(b"www\0A", QueriesFormat::Dnsperf), None);
     }
 
     #[test]
     fn records_of_a_zone_are_recognised_and_queries_are_not() {
         for line in [
             "www 3600 IN A 192.0.2.1",
+            "www 1h A 192.0.2.1",
             "www IN A 192.0.2.1",
             "@ IN 3600 SOA a b 1 2 3 4 5",
             "a\t60\tAAAA\t::1",

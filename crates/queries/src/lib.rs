@@ -50,7 +50,7 @@ mod zone;
 pub use chunk::{CHUNK_QUERIES, Chunk, ChunkBuilder, Streamed};
 pub use clients::ClientsSource;
 pub use clients_kind::ClientsKind;
-pub use dnsperf::dnsperf_query;
+pub use dnsperf::{dnsperf_lines, dnsperf_query};
 pub use ecs::EcsChoice;
 pub use edns::EdnsPerQuery;
 pub use error::{BadLine, BadReason, SourceError};
@@ -77,6 +77,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use dnsdyno_capture::unpack;
+use dnsdyno_text::encoding::after_mark;
 
 use self::binary::{read_binary, starts_with_message};
 use self::dnsperf::read_dnsperf;
@@ -152,7 +153,10 @@ pub fn read_input(
         QueriesFormat::Auto => starts_with_message(&start),
         format => format == QueriesFormat::Binary,
     };
-    let kind = if is_binary { None } else { recognise(&start) };
+    if !is_binary {
+        start.drain(..start.len() - after_mark(&start).len());
+    }
+    let kind = if is_binary { None } else { recognise(&start, format) };
     if let Some(kind) = kind {
         return Err(SourceError::NotQueries { origin: origin.to_owned(), kind });
     }
@@ -188,6 +192,52 @@ mod tests {
             .expect_err("strict")
             .to_string();
         assert!(error.starts_with(&format!("{}:2: ", path.display())), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_file_of_any_format_and_utf_16_is_named() {
+        let read = |format, text: &str| {
+            let mut reading = Reading::default();
+            reading.selection.format = format;
+            let loaded =
+                read_input(Box::new(io::Cursor::new(text.to_owned())), "q", 0, &reading).expect(text);
+            loaded.queries.hash()
+        };
+        for (format, text) in [
+            (QueriesFormat::Auto, "a A\n"),
+            (QueriesFormat::Text, "a A\n"),
+            (QueriesFormat::Dnsperf, "a A\n"),
+            (QueriesFormat::Queryperf, "a A\n"),
+            (QueriesFormat::Csv, "1,a\n"),
+            (QueriesFormat::Names, "a\n"),
+            (QueriesFormat::Updates, "a\ndelete b\nsend\n"),
+        ] {
+            assert_eq!(read(format, &format!("\u{feff}{text}")), read(format, text), "{format:?}");
+        }
+        for octets in [&b"\xff\xfea\0 \0A\0\n\0"[..], b"a\0 \0A\0\n\0", b"\xfe\xff\0a\0 \0A\0\n"] {
+            for format in [QueriesFormat::Auto, QueriesFormat::Dnsperf, QueriesFormat::Updates] {
+                let mut reading = Reading::default();
+                reading.selection.format = format;
+                let error = read_input(Box::new(octets), "q", 0, &reading).expect_err("UTF-16").to_string();
+                assert!(error.contains("UTF-16") && error.contains("iconv"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_type_sends_each_name_once_a_pass() {
+        let mut reading = Reading::default();
+        reading.selection.types = Some("A".parse().expect("a type"));
+        reading.selection.format = QueriesFormat::Names;
+        let file = include_bytes!("../tests/cases/05-two-names.txt");
+        let len = |reading: &Reading| {
+            read_input(Box::new(&file[..]), "q", 0, reading).expect("two names").queries.len()
+        };
+        assert_eq!(len(&reading), 2);
+        reading.selection.types = Some("AAAA=30".parse().expect("a type"));
+        assert_eq!(len(&reading), 2);
+        reading.selection.types = Some("A=1,AAAA=1".parse().expect("types"));
+        assert_eq!(len(&reading), 4_096);
     }
 
     #[test]

@@ -323,12 +323,13 @@ impl QueriesBuilder {
         }
     }
 
-    /// Replaces the types by weight. Fewer than [`LEAST_TYPED`] queries are repeated up to there, each equally often,
-    /// so that every name is asked for in all types.
+    /// Replaces the types by weight. With several types, fewer than [`LEAST_TYPED`] queries are repeated up to there,
+    /// each equally often, so that every name is asked for in all types.
     pub(super) fn assign_types(&mut self, types: &TypeWeights, seed: u64) -> Result<(), Full> {
         let mut chooser = types.chooser(seed);
         let given = self.len();
-        for i in given..given * LEAST_TYPED.div_ceil(given.max(1)).max(1) {
+        let least = if types.is_one() { given } else { LEAST_TYPED };
+        for i in given..given * least.div_ceil(given.max(1)).max(1) {
             self.push_copy(i % given)?;
         }
         self.queries.types.clear();

@@ -39,6 +39,11 @@ impl FromStr for TypeWeights {
 }
 
 impl TypeWeights {
+    /// Whether all queries have the same type.
+    pub(super) fn is_one(&self) -> bool {
+        self.0.len() == 1
+    }
+
     /// Chooses types so that any sequence as long as the sum of the weights has each type in its share.
     pub(super) fn chooser(&self, seed: u64) -> TypeChooser {
         let of_one = |(qtype, weight): &(u16, u32)| std::iter::repeat_n(*qtype, *weight as usize);

@@ -18,6 +18,23 @@ pub fn capture_text(contents: &Contents, width: usize) -> String {
     out.text
 }
 
+/// Why nothing was written of so many messages that were read.
+pub fn nothing_written_text(read: u64, written: &WrittenCounts) -> String {
+    if read == 0 {
+        return "the captures have no DNS message; `dnsdyno capture show` says what they have".to_owned();
+    }
+    let left_out = written_text(written);
+    if left_out.is_empty() {
+        return format!(
+            "none of the {} is selected: nothing was written",
+            counted(read, "message", "messages")
+        );
+    }
+    let selected = written.responses_left_out.saturating_add(written.unsuitable_left_out);
+    let of = counted(selected, "message that is selected", "messages that are selected");
+    format!("nothing was written of the {of}: {}; choose another format with --format", left_out.join(", "))
+}
+
 /// What was written of a capture, and what its format could not hold.
 pub fn written_text(written: &WrittenCounts) -> Vec<String> {
     let losses = [
@@ -185,12 +202,16 @@ fn read(out: &mut Lines, read: &CaptureCounts) {
         (read.tcp_gaps, "gaps"),
         (read.tcp_without_start, "streams without their start"),
         (read.tcp_lost_bytes, "bytes of no whole message"),
+        (read.tcp_short_messages, "lengths that no message has"),
     ];
     let tcp = tcp.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
     out.line("TCP", tcp);
     let others = [
-        (read.out_of_order, "messages earlier than the one before"),
-        (read.without_instant, "packets without an instant"),
+        (read.reordered, "messages put in order"),
+        (read.out_of_order, "messages too late to be put in order: earlier than the one before"),
+        (read.without_instant, "without an instant of their own"),
+        (read.repeated_queries, "queries that are also with their response: counted once"),
+        (read.unknown_blocks, "blocks of unknown types"),
         (read.forgotten, "streams or datagrams forgotten: too many were open"),
     ];
     let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n)));
@@ -257,6 +278,17 @@ mod tests {
     fn instants_have_their_date_and_any_number_is_one() {
         assert_eq!(instant(1_718_884_800_123_000_000), "2024-06-20 12:00:00.123 UTC");
         assert!(!instant(u64::MAX).is_empty());
+    }
+
+    #[test]
+    fn that_nothing_was_written_has_its_reason() {
+        let nothing = WrittenCounts::default();
+        assert!(nothing_written_text(0, &nothing).contains("have no DNS message"));
+        assert!(nothing_written_text(7, &nothing).contains("none of the 7 messages is selected"));
+        let unsuitable = WrittenCounts { unsuitable_left_out: 1, ..nothing };
+        let text = nothing_written_text(7, &unsuitable);
+        assert!(text.contains("of the 1 message that is selected: 1 messages left out"), "{text}");
+        assert!(text.contains("the format cannot hold them") && text.contains("--format"), "{text}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod workers;
 
 pub use answer::{Answer, Figure, answer};
 pub use caching::caching_lines;
-pub use capture::{capture_text, written_text};
+pub use capture::{capture_text, nothing_written_text, written_text};
 pub use check::{check_line, refusal};
 pub use checks::{cookie_counts, tsig_counts};
 pub use diagnosis::{Diagnosis, diagnosis, diagnosis_json, diagnosis_text, first_finding_text};

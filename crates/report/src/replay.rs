@@ -55,6 +55,13 @@ fn capture(counts: &ReplayCounts) -> Vec<String> {
     let skipped = counts.capture.skipped.by_reason();
     items.extend(skipped.map(|(reason, number)| format!("{} {}", reason.words(), count(number))));
     items.extend(one_of(counts.capture.tcp_gaps, "gap in a TCP stream", "gaps in TCP streams"));
+    let capture = &counts.capture;
+    let order = [
+        (capture.reordered, "put in order"),
+        (capture.out_of_order, "too late to be put in order"),
+        (capture.without_instant, "without an instant of their own"),
+    ];
+    items.extend(order.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
     items
 }
 

@@ -15,7 +15,7 @@ use dnsdyno_engine::FeedIn;
 use dnsdyno_measure::ReplayCounts;
 use dnsdyno_plan::Plan;
 use dnsdyno_plan::replay::{Roster, Timing};
-use dnsdyno_queries::replay::QueryReader;
+use dnsdyno_queries::replay::{ORDERED_WITHIN_NS, QueryReader};
 use dnsdyno_queries::{ChunkBuilder, Own, Streamed};
 
 /// What a replay begins with.
@@ -224,5 +224,6 @@ const PART_NS: u64 = 100_000_000;
 /// How long the reader sleeps while a queue is full: sixteen chunks last a hundred times as long.
 const QUEUE_FULL: Duration = Duration::from_micros(500);
 
-/// How long the start of a run waits for its first chunks, at most.
-const LONGEST_START: Duration = Duration::from_millis(500);
+/// How long the start of a run waits for its first chunks, at most: a capture in progress gives its first query when so
+/// much of it has passed that it is in order, and would be behind for the whole run otherwise.
+const LONGEST_START: Duration = Duration::from_nanos(ORDERED_WITHIN_NS + 500_000_000);

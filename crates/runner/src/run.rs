@@ -9,7 +9,7 @@ use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
 use dnsdyno_queries::QuerySource;
 use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum, WriteError};
-use dnsdyno_sys::{clock, thread};
+use dnsdyno_sys::{clock, socket, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::answers::{Answers, NoLog};
@@ -304,6 +304,10 @@ impl RecordingObserver<'_> {
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);
         sum.evidence.interface_packets = counts.map(|counts| counts.sent);
         sum.evidence.datagrams_only = self.datagrams_only;
+        if sum.evidence.connects_without_port > 0 {
+            let (first, last) = socket::local_ports();
+            (sum.evidence.first_local_port, sum.evidence.last_local_port) = (first.into(), last.into());
+        }
         if sum.ended == Ended::Interrupted {
             sum.ended = self.judge.ended(self.control.cause());
         }

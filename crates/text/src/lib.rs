@@ -1,7 +1,8 @@
-//! Text as people read and write it: quantities in both directions, terminal layout, tables, Markdown, charts as SVG,
-//! text of others made safe to show. It does not know what it shows.
+//! Text as people read and write it: files of text, quantities in both directions, terminal layout, tables, Markdown,
+//! axes of charts, text of others made safe to show. It does not know what it shows.
 #![forbid(unsafe_code)]
 
+pub mod encoding;
 mod foreign;
 pub mod layout;
 pub mod markdown;

@@ -27,6 +27,7 @@ mod parentheses;
 mod peek;
 mod query;
 mod records;
+mod ttl;
 mod types;
 mod zone_entry;
 
@@ -38,6 +39,7 @@ pub use parentheses::has_open_parenthesis;
 pub use peek::{Malformed, Peek, peek, peek_id, same_question};
 pub use query::{DEFAULT_EDNS_SIZE, MIN_EDNS_SIZE, OPT_LEN, QueryForm, patch_id};
 pub use records::{Additional, CanonicalName, RecordAt};
+pub use ttl::{ttl_seconds, with_ttls_in_seconds};
 pub use types::{
     CLASS_IN, TYPE_A, TYPE_AAAA, TYPE_ANY, TYPE_AXFR, TYPE_CNAME, TYPE_IXFR, TYPE_NAPTR, TYPE_NS, TYPE_OPT,
     TYPE_SIG, TYPE_SOA, TYPE_SRV, TYPE_TSIG, TYPE_TXT, class_name, parse_class, parse_type, parse_type_bytes,

@@ -25,13 +25,13 @@ fn message(kind: i32, query: Option<&Sample>, response: Option<&Sample>) -> Mess
     (message.query_address, message.query_port) = (vec![192, 0, 2, 1], 40_001);
     (message.response_address, message.response_port) = (vec![198, 51, 100, 1], 53);
     if let Some(query) = query {
-        message.query_time_sec = query.at_unix_ns / 1_000_000_000;
-        message.query_time_nsec = (query.at_unix_ns % 1_000_000_000) as u32;
+        message.query_time_sec = Some(query.at_unix_ns / 1_000_000_000);
+        message.query_time_nsec = Some((query.at_unix_ns % 1_000_000_000) as u32);
         message.query_message = query.bytes.clone();
     }
     if let Some(response) = response {
-        message.response_time_sec = response.at_unix_ns / 1_000_000_000;
-        message.response_time_nsec = (response.at_unix_ns % 1_000_000_000) as u32;
+        message.response_time_sec = Some(response.at_unix_ns / 1_000_000_000);
+        message.response_time_nsec = Some((response.at_unix_ns % 1_000_000_000) as u32);
         message.response_message = response.bytes.clone();
     }
     message
@@ -64,7 +64,12 @@ fn a_query_that_has_a_message_of_its_own_is_not_given_again_with_its_response() 
     let both = [message(5, Some(&query), None), message(6, Some(&query), Some(&response))];
     let (messages, counts) = read(file(&both), &[]);
     assert_eq!(messages, [query.clone(), response.clone()]);
-    assert_eq!(counts.skipped.of(SkipReason::RepeatedQuery), 1);
+    assert_eq!((counts.repeated_queries, counts.skipped.total()), (1, 0));
+    // The other way round: two threads of a server write.
+    let both = [message(6, Some(&query), Some(&response)), message(5, Some(&query), None)];
+    let (messages, counts) = read(file(&both), &[]);
+    assert_eq!(messages, [query.clone(), response.clone()]);
+    assert_eq!((counts.skipped.of(SkipReason::RepeatedQuery), counts.skipped.total()), (1, 1));
     // Those of another kind are other queries.
     let both = [message(5, Some(&query), None), message(4, Some(&query), Some(&response))];
     assert_eq!(read(file(&both), &[]).0.len(), 3);

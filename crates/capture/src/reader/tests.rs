@@ -299,15 +299,29 @@ fn a_big_endian_section_of_two_interfaces_with_simple_packets_is_read() {
         // Name resolution, which tells nothing here.
         block(4, &[0, 0, 0, 0]),
         enhanced(1, 5_000_000, &ip, ip.len() as u32),
+        // An obsolete packet of interface 1, with 3 drops before it.
+        block(
+            2,
+            &[
+                &[0, 1, 0, 3, 0, 0, 0, 0][..],
+                &[6_000_000, len - 14, len - 14].map(u32::to_be_bytes).concat(),
+                &ip,
+                &[0; 3],
+            ]
+            .concat(),
+        ),
+        // One whose header is not whole, and a block of a type that nobody knows.
+        block(2, &[0, 1, 0, 3]),
+        block(0x7777, &[1, 2, 3, 4]),
     ];
     let (messages, counts, error) = read(file.concat());
     assert!(error.is_none(), "{error:?}");
     assert_eq!(
         messages.iter().map(|message| message.at_unix_ns).collect::<Vec<_>>(),
-        [1_002_500_000_000, 1_002_500_000_000, 5_000_000_000]
+        [1_002_500_000_000, 1_002_500_000_000, 5_000_000_000, 6_000_000_000]
     );
     assert!(messages.iter().all(|message| message.bytes == query_octets("www.example.com")));
-    assert_eq!((counts.without_instant, counts.out_of_order), (1, 1));
+    assert_eq!((counts.without_instant, counts.unknown_blocks), (1, 2));
 }
 
 #[test]

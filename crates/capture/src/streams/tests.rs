@@ -19,14 +19,23 @@ const FIRST: u32 = u32::MAX - 20;
 
 impl Case {
     fn add(&mut self, from_port: u16, sequence: u32, is_syn: bool, payload: &[u8]) {
-        let segment = Segment {
-            at_unix_ns: self.at_unix_ns,
+        self.take(Segment { is_syn, ..self.segment(from_port, sequence, payload) });
+    }
+
+    fn segment<'a>(&self, from_port: u16, sequence: u32, payload: &'a [u8]) -> Segment<'a> {
+        Segment {
+            at_unix_ns: Some(self.at_unix_ns),
             from: ([192, 0, 2, 1], from_port).into(),
             to: ([192, 0, 2, 2], 53).into(),
             sequence,
-            is_syn,
+            is_syn: false,
+            is_end: false,
+            is_reset: false,
             payload,
-        };
+        }
+    }
+
+    fn take(&mut self, segment: Segment<'_>) {
         self.streams.add(&segment, &mut self.counts, &mut self.out);
         self.collect();
     }
@@ -174,6 +183,59 @@ fn the_same_ports_used_again_are_another_connection() {
 }
 
 #[test]
+fn a_connection_that_begins_with_the_same_sequence_number_is_another_one() {
+    let want = messages(2);
+    let stream = stream(&want);
+    let end = |is_reset: bool, of_server: bool| {
+        move |case: &mut Case| {
+            let next = FIRST.wrapping_add(stream_len());
+            let mut segment = case.segment(4000, next, &[]);
+            (segment.is_end, segment.is_reset) = (!is_reset, is_reset);
+            if of_server {
+                (segment.from, segment.to) = (segment.to, segment.from);
+            }
+            case.take(segment);
+        }
+    };
+    fn stream_len() -> u32 {
+        super::tests::stream(&messages(2)).len() as u32
+    }
+    let later = |seconds: u64| move |case: &mut Case| case.at_unix_ns += seconds * 1_000_000_000;
+    type Between = Box<dyn Fn(&mut Case)>;
+    let cases: [(&str, Between, usize); 6] = [
+        ("ended", Box::new(end(false, false)), 4),
+        ("reset", Box::new(end(true, false)), 4),
+        ("reset by the server", Box::new(end(true, true)), 4),
+        ("minutes later", Box::new(later(300)), 4),
+        ("the same, captured again", Box::new(later(1)), 2),
+        ("ended by the server only", Box::new(end(false, true)), 2),
+    ];
+    for (what, between, count) in cases {
+        let mut case = Case { at_unix_ns: 1_000_000_000, ..Case::default() };
+        for _ in 0..2 {
+            case.syn();
+            case.part(&stream, 0..30);
+            case.part(&stream, 30..stream.len());
+            between(&mut case);
+        }
+        assert_eq!(case.got.len(), count, "{what}");
+        assert_eq!(case.counts.tcp_repeated, if count == 2 { 2 } else { 0 }, "{what}");
+    }
+}
+
+#[test]
+fn a_last_message_that_comes_with_the_end_is_given() {
+    let stream = stream(&messages(1));
+    let mut case = Case::default();
+    for _ in 0..2 {
+        case.syn();
+        let segment = case.segment(4000, FIRST, &stream);
+        case.take(Segment { is_end: true, ..segment });
+    }
+    assert_eq!(case.got.len(), 2);
+}
+
+#[test]
 fn what_is_not_dns_is_given_up_and_counted() {
     let mut case = Case::default();
     case.syn();
@@ -181,7 +243,7 @@ fn what_is_not_dns_is_given_up_and_counted() {
     case.add(4001, 0, true, b"GET / HTTP/1.1\r\n\r\n");
     case.finish();
     assert!(case.got.is_empty());
-    assert_eq!(case.counts.skipped.of(SkipReason::TooShort), 1);
+    assert_eq!(case.counts.tcp_short_messages, 1);
     assert_eq!(case.counts.tcp_lost_bytes, 5_000 + 18);
 }
 

@@ -54,6 +54,7 @@ fn fill(to: &mut Message, message: &DnsMessage<'_>) {
     put_address(client, &mut to.query_address, &mut to.query_port);
     put_address(server, &mut to.response_address, &mut to.response_port);
     let (seconds, ns) = (message.at_unix_ns / 1_000_000_000, (message.at_unix_ns % 1_000_000_000) as u32);
+    let (seconds, ns) = (Some(seconds), Some(ns));
     if message.is_response() {
         to.kind = CLIENT_RESPONSE;
         (to.response_time_sec, to.response_time_nsec) = (seconds, ns);

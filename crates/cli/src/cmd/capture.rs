@@ -10,7 +10,7 @@ use dnsdyno_capture::{
     CaptureFile, CaptureReader, DnstapKind, Merge, MessageWriter, OutputFormat, Prefix, Protocol,
     ReadSettings, Selection, When, contents_of, copy,
 };
-use dnsdyno_report::{capture_text, written_text};
+use dnsdyno_report::{capture_text, nothing_written_text, written_text};
 use dnsdyno_text::notation::{parse_duration_ns, parse_percent};
 use dnsdyno_text::units::{count, counted};
 use serde_json::Value;
@@ -164,11 +164,7 @@ fn filter(flags: &FilterFlags) -> Outcome {
     let written = *writer.counts();
     let read = captures.counts().messages;
     if written.messages == 0 && captures.errors().is_empty() {
-        let error = match read {
-            0 => anyhow!("the captures have no DNS message; `dnsdyno capture show` says what they have"),
-            _ => anyhow!("none of the {} messages is selected: nothing was written", count(read)),
-        };
-        return Err(Failure::bad_input(error));
+        return Err(Failure::bad_input(anyhow!(nothing_written_text(read, &written))));
     }
     let (out, _) = writer.finish().map_err(failed)?;
     out.finish().map_err(Failure::run_failed)?;

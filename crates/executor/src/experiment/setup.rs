@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
 use dnsdyno_plan::Draft;
 use dnsdyno_runner::Runner;
+use dnsdyno_text::encoding::decoded;
 use serde_json::Value;
 
 use super::error::ExperimentError;
@@ -71,7 +72,7 @@ impl Setup {
     /// What is wrong in it, with the line where that is known.
     pub fn read(path: &Path, full: bool, runner: &dyn Runner) -> Result<Setup, ExperimentError> {
         let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
-        let text = fs::read_to_string(path).map_err(cannot)?;
+        let text = fs::read(path).and_then(|octets| Ok(decoded(octets)?)).map_err(cannot)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
         let file = File::read(&text, full).map_err(wrong)?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

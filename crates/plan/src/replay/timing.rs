@@ -56,7 +56,7 @@ impl Timing {
                 due_ns
             }
         };
-        // A clock that was set back, or packets of several CPUs, are not in order.
+        // What came too late to be put in order.
         self.last_ns = self.last_ns.max(due_ns);
         (self.last_ns < self.end_ns).then_some(Due { at_ns: Some(self.last_ns) })
     }

@@ -73,14 +73,14 @@ impl Answers {
         self.waiting.push_back(Asked { at_unix_ns, client, message, response: None, server, id });
     }
 
-    /// A response was captured.
-    pub(super) fn respond(&mut self, captured: &DnsMessage<'_>) {
+    /// A response was captured; gives whether it is that of a query before it.
+    pub(super) fn respond(&mut self, captured: &DnsMessage<'_>) -> bool {
         self.now_unix_ns = self.now_unix_ns.max(captured.at_unix_ns);
         let key = (captured.destination, captured.source, id_of(captured.bytes));
         let Some(place) = self.open.get(&key).and_then(|number| number.checked_sub(self.first)) else {
-            return;
+            return false;
         };
-        let Some(asked) = self.waiting.get_mut(place as usize) else { return };
+        let Some(asked) = self.waiting.get_mut(place as usize) else { return false };
         let is_its = match (peek(&asked.message), peek(captured.bytes)) {
             (Ok(query), Ok(response)) => {
                 same_question(query.question, response.question)
@@ -93,6 +93,7 @@ impl Answers {
             asked.response = Some(captured.bytes.to_vec());
             self.open.remove(&key);
         }
+        is_its
     }
 
     /// The first query, if it has its response or none is to be expected.

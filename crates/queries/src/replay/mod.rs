@@ -8,6 +8,7 @@
 //! ```
 
 mod answers;
+mod clock;
 mod reader;
 mod scan;
 mod servers;
@@ -18,6 +19,7 @@ pub use servers::CapturedServer;
 
 use std::path::PathBuf;
 
+pub use dnsdyno_capture::ORDERED_WITHIN_NS;
 use dnsdyno_capture::{CaptureError, CaptureReader, ReadSettings};
 
 /// What of a capture is replayed.
@@ -54,3 +56,6 @@ impl ReplayPlan {
 
 const STDIN: &str = "standard input";
 const DNS_PORT: u16 = 53;
+
+#[cfg(test)]
+mod tests;

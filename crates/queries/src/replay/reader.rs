@@ -1,4 +1,4 @@
-//! The queries of a capture, in its order.
+//! The queries of a capture, in the order of time.
 
 use std::net::IpAddr;
 
@@ -7,6 +7,7 @@ use dnsdyno_measure::ReplayCounts;
 use dnsdyno_wire::peek;
 
 use super::answers::Answers;
+use super::clock::Clock;
 use super::servers::CapturedServer;
 
 /// Reads the queries of a capture.
@@ -14,6 +15,7 @@ pub struct QueryReader {
     reader: CaptureReader,
     servers: Vec<CapturedServer>,
     counts: ReplayCounts,
+    clock: Clock,
     answers: Option<Answers>,
     message: Vec<u8>,
     expected: Vec<u8>,
@@ -22,7 +24,7 @@ pub struct QueryReader {
 /// A query of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedQuery<'a> {
-    /// When it was captured, in nanoseconds since 1970.
+    /// When it was captured, in nanoseconds since 1970; later, after a clock was set back.
     pub at_unix_ns: u64,
     /// Who sent it.
     pub client: IpAddr,
@@ -38,6 +40,7 @@ impl QueryReader {
             reader,
             servers,
             counts: ReplayCounts::default(),
+            clock: Clock::default(),
             answers: check_answers.then(Answers::default),
             message: Vec::new(),
             expected: Vec::new(),
@@ -66,7 +69,7 @@ impl QueryReader {
 
     /// Reads up to the next query that can be given, and copies it.
     fn read(&mut self) -> Result<Option<(u64, IpAddr)>, CaptureError> {
-        let QueryReader { reader, servers, counts, answers, message: own, expected } = self;
+        let QueryReader { reader, servers, counts, clock, answers, message: own, expected } = self;
         loop {
             if let Some(ready) = answers.as_mut().and_then(Answers::take_ready) {
                 (*own, *expected) = (ready.message, ready.response.unwrap_or_default());
@@ -77,7 +80,10 @@ impl QueryReader {
                 return Err(error);
             }
             let captured = match reader.next() {
-                Ok(Some(captured)) => captured,
+                Ok(Some(captured)) => {
+                    let at_unix_ns = clock.instant(captured.at_unix_ns);
+                    DnsMessage { at_unix_ns, ..captured }
+                }
                 Ok(None) if answers.as_ref().is_some_and(|answers| !answers.is_empty()) => {
                     answers.iter_mut().for_each(Answers::end);
                     continue;
@@ -93,10 +99,8 @@ impl QueryReader {
                 },
             };
             if captured.is_response() {
-                match answers {
-                    Some(answers) => answers.respond(&captured),
-                    None => counts.responses += 1,
-                }
+                let is_its = answers.as_mut().is_some_and(|answers| answers.respond(&captured));
+                counts.responses += u64::from(!is_its);
                 continue;
             }
             if !is_wanted(&captured, servers, counts) {

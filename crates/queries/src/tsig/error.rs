@@ -38,7 +38,8 @@ pub enum TsigError {
     Read(String),
     /// The file has no key.
     #[error(
-        "the key file has no key: it must be as tsig-keygen or keymgr writes it, or have one line NAME:SECRET"
+        "the key file has no key: it must be one of BIND (as tsig-keygen writes it), NSD (`key:` with `name:`) or Knot \
+         (as keymgr writes it), or have one line NAME:SECRET"
     )]
     NoKey,
     /// The file has several.

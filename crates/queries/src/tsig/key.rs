@@ -1,4 +1,4 @@
-//! A TSIG key as users give it: `[ALGORITHM:]NAME:SECRET`, or a key file of BIND or Knot.
+//! A TSIG key as users give it: `[ALGORITHM:]NAME:SECRET`, or a key file of BIND, NSD or Knot.
 
 use std::fmt;
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use dnsdyno_text::encoding::decoded;
 use dnsdyno_text::shown;
 use dnsdyno_wire::{encode_name, name_to_text};
 
@@ -36,37 +37,43 @@ impl TsigKey {
         }
     }
 
-    /// Reads a key file: of BIND (`key "NAME" { algorithm ...; secret "..."; };`), of Knot (`key:`, `- id: NAME`), or
-    /// with one line of the form that [`TsigKey::parse`] reads.
+    /// Reads a key file: of BIND (`key "NAME" { algorithm ...; secret "..."; };`), of NSD (`key:`, `name: NAME`), of
+    /// Knot (`key:`, `- id: NAME`), or with one line of the form that [`TsigKey::parse`] reads.
     pub fn read(path: &Path) -> Result<TsigKey, TsigError> {
         let cannot = |error: std::io::Error| TsigError::Read(error.to_string());
-        let mut text = String::new();
-        File::open(path).map_err(cannot)?.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(cannot)?;
+        let mut octets = Vec::new();
+        File::open(path).map_err(cannot)?.take(MAX_FILE_BYTES).read_to_end(&mut octets).map_err(cannot)?;
+        let text = decoded(octets).map_err(|error| TsigError::Read(error.to_string()))?;
         TsigKey::from_file_text(&text)
     }
 
     /// The text of a key file.
     pub fn from_file_text(text: &str) -> Result<TsigKey, TsigError> {
-        let is_comment = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_comment(line)).collect();
+        let lines: Vec<&str> = text.lines().map(without_comment).filter(|line| !line.is_empty()).collect();
         if let [line] = lines[..]
             && !line.contains(char::is_whitespace)
         {
             return TsigKey::parse(line);
         }
-        let is_between = |c: char| c.is_whitespace() || "{};\"".contains(c);
+        let is_between = |c: char| c.is_whitespace() || "{};\"'".contains(c);
         let words = lines
             .iter()
             .flat_map(|line| line.split(is_between))
             .filter(|word| !word.is_empty() && *word != "-");
         let mut words = words.peekable();
         let (mut name, mut algorithm, mut secret) = (None, None, None);
+        // Of a file with other sections, such as a whole configuration, only those of keys have a key.
+        let mut is_in_key = true;
         while let Some(word) = words.next() {
-            let place = match word.trim_end_matches(':') {
-                "key" if words.peek().is_some_and(|next| *next == "id:") => continue,
-                "key" | "id" => &mut name,
-                "algorithm" => &mut algorithm,
-                "secret" => &mut secret,
+            if word.ends_with(':') && words.peek().is_some_and(|next| next.ends_with(':')) {
+                is_in_key = matches!(word, "key:" | "tsig-key:");
+                continue;
+            }
+            let place = match word {
+                _ if !is_in_key => continue,
+                "key" | "id:" | "name:" => &mut name,
+                "algorithm" | "algorithm:" => &mut algorithm,
+                "secret" | "secret:" => &mut secret,
                 _ => continue,
             };
             if place.is_some() {
@@ -92,6 +99,17 @@ impl TsigKey {
         let secret = BASE64.decode(secret).map_err(|_| TsigError::Secret)?;
         Ok(TsigKey { algorithm, name: wire, secret })
     }
+}
+
+/// A line without its comment: behind `#`, which no name and no secret has, and behind `//`, which a secret may have
+/// inside.
+fn without_comment(line: &str) -> &str {
+    let line = line.split('#').next().unwrap_or_default().trim();
+    if line.starts_with("//") {
+        return "";
+    }
+    let end = line.match_indices("//").find(|(at, _)| line[..*at].ends_with([' ', '\t', ';']));
+    end.map_or(line, |(at, _)| line[..at].trim_end())
 }
 
 /// Algorithm and name, without the secret: what a record has.
@@ -151,16 +169,27 @@ mod tests {
     }
 
     #[test]
-    fn key_files_of_bind_and_of_knot_and_a_line_are_read() {
+    fn key_files_of_bind_nsd_and_knot_and_a_line_are_read() {
         let want = TsigKey::parse("hmac-sha512:key.example:c2VjcmV0IQ==");
         for text in [
             "key \"key.example\" {\n\talgorithm hmac-sha512;\n\tsecret \"c2VjcmV0IQ==\";\n};\n",
             "# hmac-sha512:key.example:c2VjcmV0IQ==\nkey:\n\
              - id: key.example\n  algorithm: hmac-sha512\n  secret: c2VjcmV0IQ==\n",
+            "key:\n  name: \"key.example\" # the key of the secondary\n  algorithm: hmac-sha512\n  \
+             secret: \"c2VjcmV0IQ==\"\n",
+            "server:\n  name: x\nkey:\n\tname: key.example\n\tsecret: c2VjcmV0IQ==\n\talgorithm: hmac-sha512\n\
+             zone:\n  name: example.com\n  zonefile: example.zone\n",
+            "key key.example { // key of\n algorithm hmac-sha512; secret 'c2VjcmV0IQ=='; };",
+            "\u{feff}hmac-sha512:key.example:c2VjcmV0IQ==\n",
             "// mine\nhmac-sha512:key.example:c2VjcmV0IQ==\n",
         ] {
-            assert_eq!(TsigKey::from_file_text(text), want, "{text}");
+            let text = decoded(text.as_bytes().to_vec()).expect("text");
+            assert_eq!(TsigKey::from_file_text(&text), want, "{text}");
         }
+        let unknown =
+            TsigKey::from_file_text("Private-key-format: v1.3\nAlgorithm: 163 (HMAC_SHA256)\nKey: YQ==\n");
+        let words = unknown.expect_err("a format that is not known").to_string();
+        assert!(words.contains("BIND") && words.contains("NSD") && words.contains("Knot"), "{words}");
         assert_eq!(TsigKey::from_file_text("# nothing\n"), Err(TsigError::NoKey));
         assert_eq!(
             TsigKey::from_file_text("key a { secret \"YQ==\"; }; key b { secret \"YQ==\"; };"),

@@ -1,6 +1,6 @@
 //! One line of an update: a prerequisite or a change.
 
-use dnsdyno_wire::{NameError, parse_type_bytes};
+use dnsdyno_wire::{NameError, parse_type_bytes, ttl_seconds};
 
 use super::mistake::UpdateMistake;
 
@@ -44,9 +44,7 @@ impl Command<'_> {
         let mut ttl_s = 0;
         if kind == CommandWord::Add {
             let (word, after) = next_word(rest);
-            let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-            let number = str::from_utf8(word).ok().filter(|_| is_number);
-            ttl_s = number.and_then(|number| number.parse().ok()).ok_or(UpdateMistake::Ttl)?;
+            ttl_s = ttl_seconds(word).ok_or(UpdateMistake::Ttl)?;
             rest = after;
         }
         let (word, data) = next_word(rest);

@@ -70,6 +70,13 @@ fn each_command_has_the_class_that_says_what_it_means() {
 }
 
 #[test]
+fn a_ttl_may_have_units() {
+    let message = |ttl: &str| messages(&format!(".\nadd a. {ttl} A 192.0.2.1\nsend\n"));
+    assert_eq!(message("1d12h"), message("129600"));
+    assert_eq!(mistake("z\nadd a 1x A 192.0.2.1\nsend\n"), UpdateMistake::Ttl);
+}
+
+#[test]
 fn names_are_relative_to_the_zone_unless_they_end_with_a_dot() {
     let zone = b"\x07example\0";
     let name = |text: &str| name_in_zone(text.as_bytes(), zone).unwrap();

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::path::Path;
 
 use dnsdyno_capture::unpack;
+use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
 use dnsdyno_text::shown;
-use dnsdyno_wire::{EntryError, has_open_parenthesis, next_entry};
+use dnsdyno_wire::{EntryError, has_open_parenthesis, next_entry, with_ttls_in_seconds};
 use domain::base::iana::Class;
 use domain::base::name::{Name, ToName};
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -70,6 +71,10 @@ impl Records {
 
     fn read_text(&mut self, text: &[u8], path: &Path, origin: Option<Origin>) -> Result<(), SourceError> {
         let name = path.display().to_string();
+        if is_utf16(text) {
+            return Err(zone_error(&name, NotUtf8::Utf16.to_string()));
+        }
+        let text = &*with_ttls_in_seconds(after_mark(text));
         if let Some(line) = generate_line(text) {
             return Err(zone_error(&name, format!("line {line} has $GENERATE: {WITHOUT_GENERATE}")));
         }

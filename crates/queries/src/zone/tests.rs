@@ -129,3 +129,12 @@ proptest! {
         let _ = read(&text, 0.5);
     }
 }
+
+#[test]
+fn times_may_have_units_and_the_file_a_byte_order_mark() {
+    let text = "\u{feff}$TTL 1h\n@ 1d SOA ns h 1 1h 15m (2w 1d)\n@ NS ns\nns 1h30m IN A 192.0.2.1\n IN 2D AAAA ::1\n";
+    let seconds = "$TTL 1\n@ SOA ns h 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\nns AAAA ::1\n";
+    assert_eq!(listed(&read(text, 0.0).unwrap()), listed(&read(seconds, 0.0).unwrap()));
+    let utf_16 = read_zone_text(b"\xff\xfe$\0", "example.", &Reading::default()).unwrap_err().to_string();
+    assert!(utf_16.contains("iconv"), "{utf_16}");
+}

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
+use dnsdyno_text::encoding::decoded;
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
@@ -173,12 +174,13 @@ impl DelaySource {
 /// The latencies in a file, ascending.
 fn latencies(path: &FilePath) -> Result<Box<[u64]>, RelayError> {
     let wrong = |reason: String| RelayError::Latencies { path: path.to_path_buf(), reason };
-    let mut text = String::new();
+    let mut octets = Vec::new();
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    let read = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
+    let read = file.take(LONGEST_FILE + 1).read_to_end(&mut octets);
     if read.map_err(|error| wrong(error.to_string()))? as u64 > LONGEST_FILE {
         return Err(wrong("it is longer than 64 MiB".to_string()));
     }
+    let text = decoded(octets).map_err(|error| wrong(error.to_string()))?;
     let mut all = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let value = line.split('#').next().unwrap_or_default().trim();

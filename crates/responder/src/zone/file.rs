@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry};
+use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
+use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry, with_ttls_in_seconds};
 use domain::base::iana::Class;
 use domain::base::name::Name;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -97,12 +98,17 @@ pub enum ZoneError {
 impl Zone {
     /// Reads a zone file. `origin` completes relative names until the file's first `$ORIGIN`.
     pub fn load(path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
-        let text = std::fs::read(path).map_err(|source| ZoneError::Read { path: path.into(), source })?;
+        let unreadable = |source| ZoneError::Read { path: path.into(), source };
+        let text = std::fs::read(path).map_err(unreadable)?;
+        if is_utf16(&text) {
+            return Err(unreadable(NotUtf8::Utf16.into()));
+        }
         Zone::parse(&text, path, origin)
     }
 
     /// Reads the text of a zone file; `path` is only for messages.
     pub fn parse(text: &[u8], path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
+        let text = &*with_ttls_in_seconds(after_mark(text));
         let mut file = Zonefile::from(text);
         file.extend_from_slice(b"\n");
         file.set_default_class(Class::IN);
