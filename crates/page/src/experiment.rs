@@ -175,7 +175,8 @@ fn found(report: &ExperimentReport<'_>) -> String {
     for (cell, number, found) in words::found(result) {
         let [load, subject] = names(cell);
         let summary = escaped(&format!("{subject} under {load}, run {number}"));
-        let lines = escaped(&words::lines(found).join("\n"));
+        let lines: Vec<String> = words::lines(found).iter().map(|line| escaped(line)).collect();
+        let lines = lines.join("\n");
         texts.push_str(&format!("<details><summary>{summary}</summary>\n<pre>{lines}</pre></details>\n"));
         rows.push(vec![load, subject, words::answer(cell, found), number.to_string()]);
     }

@@ -29,7 +29,7 @@ pub struct Draft {
         help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the \
                 queries in turn, or by weight: A,B,C or A=3,B=1")]
     pub server: Option<String>,
-    /// File of servers: on each line one as for -s, and its weight where it has one
+    /// File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub servers: Option<String>,
     /// The server's port [default: 53; DoT and DoQ 853, DoH 443]
@@ -164,7 +164,7 @@ pub struct Draft {
     /// [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file
     #[arg(long, value_name = "KEY", help_heading = MESSAGES)]
     pub tsig: Option<String>,
-    /// The same with the key in a file, as tsig-keygen or keymgr writes it
+    /// The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it
     #[arg(long, value_name = "FILE", help_heading = MESSAGES)]
     pub tsig_file: Option<String>,
     /// Do not verify the signatures of responses

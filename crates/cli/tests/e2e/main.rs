@@ -33,6 +33,7 @@
 //! | [`beside::dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
 //! | [`beside::other_programs`] | the same for resperf and queryperf; resperf-report; links by these names |
 //! | [`beside::link_local`] | link-local servers and addresses, by their interface |
+//! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
@@ -117,6 +118,7 @@ mod beside {
     pub(crate) mod serve;
     pub(crate) mod servers;
     pub(crate) mod several_servers;
+    pub(crate) mod small_inputs;
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod watch_host;
