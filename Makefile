@@ -32,7 +32,7 @@ web: ## The report page, web/dist, from web/src; needs Node and npm
 test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
 	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS) $(DATABASE) valgrind
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
-	CARGO='$(CARGO)' scripts/run-tests
+	CARGO='$(CARGO)' scripts/run-tests --with-page
 
 check: scripts-ready ## Format, lints, layers, circles, schema, types of the page, licences, in-kernel programs, the page where Node is there
 	$(CARGO) fmt --all --check
