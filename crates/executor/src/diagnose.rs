@@ -5,11 +5,10 @@
 //!   results.json   an experiment   the first run of each cell that counts; of a search in it, as above
 //! ```
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_record::ReadError;
+use dnsdyno_record::{ReadError, read_regular};
 use dnsdyno_report::diagnosis::{
     CellOfExperiment, ChosenRun, ExperimentDiagnosis, SearchDiagnosis, diagnosis,
 };
@@ -145,7 +144,7 @@ struct KeptFound {
 /// Reads a file of results; `None` where there is none.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, DiagnoseError> {
     let failed = |why: String| DiagnoseError::Results { path: path.to_owned(), why };
-    match fs::read_to_string(path) {
+    match read_regular(path) {
         Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string())),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)

@@ -9,6 +9,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -147,7 +148,7 @@ impl Journal {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
         if !is_ours(&file).map_err(failed)? {
             return Err(JournalError::InUse { folder: folder.to_owned() });
         }

@@ -2,9 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::CommandResult;
+use dnsdyno_record::read_regular;
 
 /// The results of the commands of one run, written while it is made.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ impl Results {
     /// Begins the file in the folder of a record.
     pub(crate) fn begin(folder: &Path) -> Result<Results, ResultsError> {
         let path = folder.join(FILE);
-        let file = OpenOptions::new().append(true).create(true).open(&path);
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         match file {
             Ok(file) => Ok(Results { path, file }),
             Err(source) => Err(ResultsError::File { path, source }),
@@ -58,7 +60,7 @@ impl Results {
 /// was not written.
 pub(crate) fn read(folder: &Path) -> Result<Vec<CommandResult>, ResultsError> {
     let path = folder.join(FILE);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match read_regular(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(ResultsError::File { path, source }),

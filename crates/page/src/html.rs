@@ -8,6 +8,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dnsdyno_record::open_regular;
 use dnsdyno_text::escaped;
 use serde_json::json;
 
@@ -56,7 +57,7 @@ pub fn live_json(page: &PageData, blobs: &[Blob]) -> Result<Vec<u8>, PageError> 
 /// Whether the file at `path` is a page that this program has made.
 pub fn is_ours(path: &Path) -> bool {
     let mut start = [0; 512];
-    let read = std::fs::File::open(path).and_then(|mut file| io::Read::read(&mut file, &mut start));
+    let read = open_regular(path).and_then(|mut file| io::Read::read(&mut file, &mut start));
     let read = read.unwrap_or(0);
     start[..read].windows(GENERATOR.len()).any(|window| window == GENERATOR.as_bytes())
 }

@@ -1,10 +1,9 @@
 //! How a run was made: its plan, its host, and a command that makes it again.
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use dnsdyno_record::{Digest, HOST_FILE, PLAN_FILE};
+use dnsdyno_record::{Digest, HOST_FILE, PLAN_FILE, open_regular};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -81,12 +80,8 @@ pub fn quoted(word: &str) -> String {
 }
 
 fn text_of(path: &Path) -> String {
-    // Not a pipe, which would be waited for.
-    if !fs::metadata(path).is_ok_and(|file| file.is_file()) {
-        return String::new();
-    }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST_BYTES).read_to_end(&mut bytes));
+    let read = open_regular(path).and_then(|file| file.take(LONGEST_BYTES).read_to_end(&mut bytes));
     read.map_or(String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 

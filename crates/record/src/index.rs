@@ -3,7 +3,6 @@
 //! It only saves time: without it, or if it is torn or of another run, all lines are read. An entry is believed as far
 //! as it fits: its place is in the file and after that of the entry before, and the sum of the run is that of all rows.
 
-use std::fs::File;
 use std::path::Path;
 
 use dnsdyno_measure::bounded;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::input;
 use crate::limits::MOST_GROUPS;
+use crate::regular::open_regular;
 use crate::row::MAX_EVENTS;
 use crate::store::INDEX_HEADER;
 use crate::{Event, INDEX_FILE, Row};
@@ -63,7 +63,7 @@ pub(crate) fn places(run: &Path, run_id: &str) -> Vec<Place> {
 
 /// The entries of the index one by one, because together they need more memory than the summary.
 pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T> {
-    let file = File::open(run.with_file_name(INDEX_FILE)).ok();
+    let file = open_regular(&run.with_file_name(INDEX_FILE)).ok();
     let mut index = file.and_then(|file| input::unpacked(file).ok());
     let mut line = Vec::new();
     let mut next = move || {

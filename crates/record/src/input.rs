@@ -1,16 +1,16 @@
 //! The bytes of a record as lines, from a plain or a compressed file: each line and what a compressed file expands to
 //! have a bound.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
+use crate::regular::open_regular;
 use crate::limits::{EXPANSION_FREE_BYTES, LARGEST_EXPANSION, LARGEST_WINDOW_LOG, LONGEST_LINE_BYTES};
 
 /// The bytes in a range of the file, decompressed. A compressed file is recognized by its first bytes.
 pub(crate) fn open(path: &Path, bytes: Range<u64>) -> io::Result<Box<dyn BufRead>> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let mut first = Vec::new();
     file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
     file.seek(SeekFrom::Start(bytes.start))?;

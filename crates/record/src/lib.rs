@@ -32,6 +32,7 @@ mod lock;
 mod names;
 mod queue;
 mod reader;
+mod regular;
 pub mod route;
 mod row;
 mod run;
@@ -58,6 +59,7 @@ pub use line::Line;
 pub use lock::is_in_progress;
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
+pub use regular::{open_regular, read_regular};
 pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
 pub use run::{
     BackendInfo, Ended, Event, HELD_UNTIL, Header, Headline, Interval, MemberInfo, MembersBy, Phase, Sum,

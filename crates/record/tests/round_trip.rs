@@ -77,6 +77,10 @@ fn a_figure_that_is_not_finite_is_written_as_zero() {
     let mut odd = interval(0);
     odd.asked_qps = f64::NAN;
     writer.interval(&odd).unwrap();
+    // Another thread writes.
+    while writer.unsaved().lines > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     // It is in progress as long as there is its writer.
     assert_eq!(&Digest::read(dir.path()).unwrap(), writer.digest());
 }

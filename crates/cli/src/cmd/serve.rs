@@ -20,7 +20,7 @@ pub(crate) struct ServeFlags {
     #[arg(default_value = "runs", value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
     /// Address and port to serve at; a port alone is one of 127.0.0.1, and port 0 is a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8053", value_parser = parse_listen)]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8530", value_parser = parse_listen)]
     pub(crate) listen: SocketAddr,
     /// Another name by which browsers may ask for it, such as that of this host; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -59,6 +59,6 @@ const EXAMPLES: &str = "\
 Examples:
   dnsdyno serve
   dnsdyno serve results --listen 8080
-  dnsdyno serve --listen 192.0.2.7:8053 --host bench.example
+  dnsdyno serve --listen 192.0.2.7:8530 --host bench.example
 
 It only reads: runs are made by `dnsdyno run`. A run in progress is shown as far as it has come.";

@@ -33,13 +33,14 @@
 //! | [`beside::dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
 //! | [`beside::other_programs`] | the same for resperf and queryperf; resperf-report; links by these names |
 //! | [`beside::link_local`] | link-local servers and addresses, by their interface |
+//! | [`beside::pipes_as_files`] | pipes in the place of files: refused at once |
 //! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
 //! | [`alone::xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`beside::fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
-//! | [`beside::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
+//! | [`alone::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
 //! | [`beside::mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`beside::diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`beside::qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
@@ -60,15 +61,18 @@
 
 mod support;
 
-/// Tests that compare times with known ones, assert shares of CPUs, count the processes of this host, or need a
-/// terminal that answers at once: one after another.
+/// Tests that compare times with known ones, assert shares of CPUs or counters of this host, or need a terminal that
+/// answers at once: one after another.
 mod alone {
     pub(crate) mod bed;
     pub(crate) mod compare;
+    pub(crate) mod field_reports;
     pub(crate) mod judged;
     pub(crate) mod screen;
     pub(crate) mod truth;
     pub(crate) mod watch_auto;
+    pub(crate) mod watch_host;
+    pub(crate) mod watch_ssh;
     pub(crate) mod xdp;
 }
 
@@ -95,7 +99,6 @@ mod beside {
     pub(crate) mod export;
     pub(crate) mod fallback;
     pub(crate) mod faults;
-    pub(crate) mod field_reports;
     pub(crate) mod find;
     pub(crate) mod full_disk;
     pub(crate) mod hostile_files;
@@ -107,6 +110,7 @@ mod beside {
     pub(crate) mod mix;
     pub(crate) mod other_programs;
     pub(crate) mod output;
+    pub(crate) mod pipes_as_files;
     pub(crate) mod provoke;
     pub(crate) mod qualify;
     pub(crate) mod recipes;
@@ -121,9 +125,7 @@ mod beside {
     pub(crate) mod small_inputs;
     pub(crate) mod sources;
     pub(crate) mod tcp;
-    pub(crate) mod watch_host;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
-    pub(crate) mod watch_ssh;
     pub(crate) mod watch_whose;
 }

@@ -17,6 +17,7 @@ use dnsdyno_campaign::experiment::{Found, FoundFigure};
 use dnsdyno_campaign::find::report::{answer_line, finding_text, trial_line};
 use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar};
 use dnsdyno_plan::Draft;
+use dnsdyno_record::read_regular;
 use dnsdyno_runner::{Control, RunError, Runner};
 use dnsdyno_text::units::{duration, rate};
 use serde_json::json;
@@ -182,7 +183,7 @@ pub(super) fn keep(folder: &Path, found: &Found) -> Result<(), ExperimentError> 
 pub(super) fn kept(folder: &Path) -> Result<Found, ExperimentError> {
     let path = folder.join(FOUND);
     let cannot = |source| ExperimentError::Found { path: path.clone(), source };
-    let text = fs::read_to_string(&path).map_err(cannot)?;
+    let text = read_regular(&path).map_err(cannot)?;
     serde_json::from_str(&text).map_err(|error| cannot(io::Error::from(error)))
 }
 

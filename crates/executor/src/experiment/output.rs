@@ -8,6 +8,7 @@ use dnsdyno_campaign::experiment::report::{
 };
 use dnsdyno_campaign::experiment::{ExperimentResult, results};
 use dnsdyno_page::Options;
+use dnsdyno_record::read_regular;
 use serde_json::Value;
 
 use super::carry_out::Carried;
@@ -78,7 +79,7 @@ impl Facts {
 }
 
 fn facts_of(folder: &Path) -> Option<Value> {
-    serde_json::from_str(&std::fs::read_to_string(folder.join(FACTS)).ok()?).ok()
+    serde_json::from_str(&read_regular(&folder.join(FACTS)).ok()?).ok()
 }
 
 fn conditions_of(facts: &Value) -> Vec<String> {

@@ -12,9 +12,11 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_lab::remove_left_namespaces;
+use dnsdyno_record::open_regular;
 use rustix::fs::{FlockOperation, flock};
 
 use super::error::ExperimentError;
@@ -69,7 +71,8 @@ pub(super) fn clean_up(noted: &[PathBuf]) -> Vec<String> {
         fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_place =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
-    let mut places: Vec<PathBuf> = in_temporary.chain(noted.iter().cloned()).filter(is_place).collect();
+    let candidates = in_temporary.chain(noted.iter().cloned()).filter(is_place);
+    let mut places: Vec<PathBuf> = candidates.filter(|path| is_ours(path)).collect();
     places.sort();
     places.dedup();
     for place in places {
@@ -91,9 +94,18 @@ pub(super) fn clean_up(noted: &[PathBuf]) -> Vec<String> {
     said
 }
 
+/// Whether it is a folder of this user: in the folder of temporary files anybody can make one of that name, or a link.
+fn is_ours(place: &Path) -> bool {
+    match fs::symlink_metadata(place) {
+        Ok(metadata) => metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw(),
+        // One that is gone may have left processes.
+        Err(_) => true,
+    }
+}
+
 /// Whether the process that made a place still lives: it holds the lock.
 fn is_owned(place: &Path) -> bool {
-    let Ok(owner) = File::open(place.join(OWNER)) else { return false };
+    let Ok(owner) = open_regular(&place.join(OWNER)) else { return false };
     let tried = flock(&owner, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from);
     tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
@@ -117,6 +129,18 @@ mod tests {
     use dnsdyno_sys::process::marked;
 
     use super::*;
+
+    #[test]
+    fn a_pipe_for_an_owner_is_not_waited_for_and_a_link_is_left() {
+        let of = |end: &str| std::env::temp_dir().join(format!("{PREFIX}{}-{end}", std::process::id()));
+        let (place, link) = (of("pipe"), of("link"));
+        fs::create_dir(&place).unwrap();
+        assert!(Command::new("mkfifo").arg(place.join(OWNER)).status().unwrap().success());
+        std::os::unix::fs::symlink("/etc", &link).unwrap();
+        clean_up(&[]);
+        assert!(!place.exists() && link.is_symlink());
+        fs::remove_file(&link).unwrap();
+    }
 
     #[test]
     fn what_a_dead_owner_left_is_ended_and_removed_and_said() {

@@ -159,6 +159,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("tls-version = \"1.3\"", &[Udp], "--tls-version is for encryption"),
     ("resumption = false", &[Udp], "--no-resumption is for encryption"),
     ("early-data = true", &[Udp], "--early-data is for encryption"),
+    ("tls-key-log = \"k\"", &[Udp], "--tls-key-log is for encryption"),
     ("handshake-timeout = 1", &[Udp], "--handshake-timeout is for encryption"),
     ("http-method = \"get\"", &[Dot], "--http-method is for HTTP, and dot has none: add --transport doh"),
     ("http-path = \"/\"", &[Udp, Dot], "--http-path is for HTTP"),

@@ -7,6 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
+use dnsdyno_record::open_regular;
 use http_body_util::{Channel, Either};
 
 use super::runs::{FILES, Found};
@@ -44,7 +45,7 @@ pub(crate) async fn send(run: Found, file: &str) -> Option<Response<Body>> {
 }
 
 fn open(path: &Path) -> io::Result<(File, u64)> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     let length = file.metadata()?.len();
     Ok((file, length))
 }

@@ -304,5 +304,6 @@ fn data_files_that_cannot_be_read_are_refused_and_long_lines_are_malformed() {
     assert!(ran.stderr.starts_with("Warning: invalid domain name (or out of space): xxxxx"));
     work.write("short.bin", b"\0\x1d\0\0\x01");
     let ran = run("short.bin -B").gives(1);
-    assert!(ran.stderr.starts_with("Error: ") && ran.stderr.contains("short.bin"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("dnsdyno: ") && ran.stderr.contains("short.bin"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("Error: input file contains no data\n"), "{}", ran.stderr);
 }
