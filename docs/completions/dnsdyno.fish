@@ -47,7 +47,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "demo" -d 'Measure t
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
@@ -74,7 +74,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs -d 'Send thi
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tsig-file -d 'The same with the key in a file, as tsig-keygen or keymgr writes it' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tsig-file -d 'The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s q -l outstanding -d 'Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding, further queries are delayed' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l rate-limit -d 'Closed loop: send at most this many queries in each second, and do not make up for time in which the window was full' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s Q -s r -l rate -d 'Open loop: this many queries per second, such as 50k' -r
@@ -176,7 +176,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l continuous -
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l most-errors -d 'The largest share of queries with an error [default: 0.1%]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l errors -d 'What an error is: metrics of --expect that count queries or responses [default: loss,servfail,refused]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
@@ -203,7 +203,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs -d 'Send
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tsig-file -d 'The same with the key in a file, as tsig-keygen or keymgr writes it' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tsig-file -d 'The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s q -l outstanding -d 'Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding, further queries are delayed' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l rate-limit -d 'Closed loop: send at most this many queries in each second, and do not make up for time in which the window was full' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s Q -s r -l rate -d 'Open loop: this many queries per second, such as 50k' -r
@@ -304,7 +304,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trials -d 'End 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l per-client -d 'With --find clients: queries per second of each client [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l repeats -d 'With --method rfc2544 and rfc8219: how often the search is made [default: 20]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
@@ -331,7 +331,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs -d 'Send th
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tsig-file -d 'The same with the key in a file, as tsig-keygen or keymgr writes it' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tsig-file -d 'The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s q -l outstanding -d 'Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding, further queries are delayed' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l rate-limit -d 'Closed loop: send at most this many queries in each second, and do not make up for time in which the window was full' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s Q -s r -l rate -d 'Open loop: this many queries per second, such as 50k' -r

@@ -230,6 +230,8 @@ const RUNS: &str = "runs";
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn search(kind: &str, from: Option<f64>, trials: &[(u32, f64, &str)]) -> KeptSearch {

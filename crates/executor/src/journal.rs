@@ -148,7 +148,13 @@ impl Journal {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
-        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
         if !is_ours(&file).map_err(failed)? {
             return Err(JournalError::InUse { folder: folder.to_owned() });
         }

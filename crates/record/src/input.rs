@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use crate::regular::open_regular;
 use crate::limits::{EXPANSION_FREE_BYTES, LARGEST_EXPANSION, LARGEST_WINDOW_LOG, LONGEST_LINE_BYTES};
+use crate::regular::open_regular;
 
 /// The bytes in a range of the file, decompressed. A compressed file is recognized by its first bytes.
 pub(crate) fn open(path: &Path, bytes: Range<u64>) -> io::Result<Box<dyn BufRead>> {

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use bytes::Bytes;
+use dnsdyno_record::open_regular;
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
-use dnsdyno_record::open_regular;
 use http_body_util::{Channel, Either};
 
 use super::runs::{FILES, Found};

@@ -6,7 +6,8 @@ use dnsdyno_responder::Faults;
 #[test]
 fn a_pipe_in_the_place_of_a_record_is_refused_at_once() {
     let (work, server) = (Workplace::new(), responder(Faults::default()));
-    work.dnsdyno(&format!("run -s {} --ask www.example --count 5 --quiet -o good", server.address())).gives(0);
+    work.dnsdyno(&format!("run -s {} --ask www.example --count 5 --quiet -o good", server.address()))
+        .gives(0);
     work.shell("mkdir bad && mkfifo bad/run.ndjson && cp good/plan.toml bad/").gives(0);
     for words in [
         "show bad",
