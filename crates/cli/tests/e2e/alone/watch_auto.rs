@@ -63,7 +63,7 @@ fn the_control_socket_of_a_server_on_this_host_is_found() {
     let work = Workplace::with_queries();
     let address = server.address();
     // For longer than NSD takes to replace the process that answers, which it does when its statistics are read.
-    work.dnsdyno(&format!("run -s {address} -d q.txt --rate 500 --for 2s --watch auto -o run")).gives(0);
+    work.dnsdyno(&format!("run -s {address} -d q.txt --rate 500 --for 4s --watch auto -o run")).gives(0);
     let digest = work.record("run");
     let kinds: Vec<_> = watched(&digest).into_iter().map(|(kind, ..)| kind).collect();
     assert_eq!(
@@ -72,7 +72,7 @@ fn the_control_socket_of_a_server_on_this_host_is_found() {
         "{:?}",
         digest.header.watched
     );
-    assert_eq!(digest.watched()[2].as_ref().unwrap().counter("queries"), 1_000);
+    assert_eq!(digest.watched()[2].as_ref().unwrap().counter("queries"), 2_000);
     // NSD is a process for the transfer of zones, one for the others, and one that answers.
     let process = digest.watched()[1].as_ref().unwrap();
     assert!(process.gauge("threads") >= 3, "{process:?}");

@@ -92,7 +92,7 @@ fn a_small_file_does_not_take_much_memory() {
     long[1]["more"] = "x".repeat(60_000_000).into();
     work.write("long.ndjson", text(&long));
     show_in_little_memory(&work, "long.ndjson").ends_refused(2, &["line 2", "longer than 8 MiB"]);
-    show_in_little_memory(&work, "/dev/zero").ends_refused(2, &["/dev/zero", "longer than 8 MiB"]);
+    show_in_little_memory(&work, "/dev/zero").ends_refused(2, &["/dev/zero", "not a regular file"]);
     let bomb = text(&lines(1)[..1]) + &"{\"type\":\"other\"}\n".repeat(10_000_000);
     work.write("run.ndjson.zst", zstd::bulk::compress(bomb.as_bytes(), 1).unwrap());
     show_in_little_memory(&work, "run.ndjson.zst")
