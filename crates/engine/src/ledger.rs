@@ -224,7 +224,6 @@ impl Ledger {
         let tally = self.tally(sent_query.intended_ns);
         tally.ends.answered += 1;
         tally.rcodes.add(rcode, 1);
-        tally.noerror += u64::from(rcode == 0);
         tally.response.record(response_ns);
         tally.service.record(service_ns);
         if is_response {

@@ -27,8 +27,6 @@ counters! {
         pub ends: Ends,
         /// Queries answered, in time or late, by extended RCODE.
         pub rcodes: Rcodes,
-        /// Responses with the RCODE NOERROR to queries of the first type: for the walk of a counter.
-        pub noerror: u64,
         /// By query type, in the order of the plan's table of types.
         #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_TYPES>")]
         pub types: Vec<TypeCount>,

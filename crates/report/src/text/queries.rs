@@ -145,7 +145,6 @@ fn responses(out: &mut String, digest: &Digest, width: usize) {
     let rcode = |(code, n)| {
         format!("{} {} ({})", rcode_name(code), count(n), percent(share(n, total).unwrap_or(0.0)))
     };
-    line_of(out, "NOERROR", vec![tally.noerror.to_string()], width);
     line_of(out, "RCODE", tally.rcodes.iter().map(rcode).collect(), width);
     let typed = digest.header.types.iter().zip(&tally.types).filter(|(_, n)| n.sent > 0);
     let by_type: Vec<_> = typed
