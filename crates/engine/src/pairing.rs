@@ -83,7 +83,6 @@ impl Transactions<'_> {
     #[cold]
     fn note_malformed(&mut self, bytes: &[u8]) -> Outcome {
         self.ledger.arrivals().anomalies.malformed += 1;
-        self.ledger.arrivals().anomalies.empty += u64::from(bytes.is_empty());
         self.log.unpaired(Why::Malformed, bytes);
         Outcome::Malformed
     }

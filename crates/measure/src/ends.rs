@@ -113,8 +113,6 @@ counters! {
         /// Responses to a query that had timed out, so late that its ID was that of another query already. Told from
         /// `wrong_question` where questions are not made anew for each query.
         pub after_reuse: u64,
-        /// Packets without an octet.
-        pub empty: u64,
         /// Packets that are not a DNS message, or are a query (QR = 0).
         pub malformed: u64,
         /// Responses with the TC bit: they count as answered, unless the query is retried over TCP.
@@ -124,15 +122,14 @@ counters! {
 
 impl Anomalies {
     /// Packets that ended no query, with their words in a summary, in the order of the record.
-    pub fn unpaired(&self) -> [(&'static str, u64); 6] {
-        let Anomalies { duplicates, unexpected, wrong_question, after_reuse, empty, malformed, truncated: _ } =
+    pub fn unpaired(&self) -> [(&'static str, u64); 5] {
+        let Anomalies { duplicates, unexpected, wrong_question, after_reuse, malformed, truncated: _ } =
             *self;
         [
             ("duplicates", duplicates),
             ("unexpected ID", unexpected),
             ("wrong question", wrong_question),
             ("later than their ID was used again", after_reuse),
-            ("empty", empty),
             ("malformed", malformed),
         ]
     }
