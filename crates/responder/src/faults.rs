@@ -88,9 +88,6 @@ pub struct Faults {
     /// Share of queries whose response has another ID
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub wrong_id: Share,
-    /// Answer nothing at all
-    #[arg(long, help_heading = FAULTS)]
-    pub mute: bool,
     /// Share of queries whose response has another question
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub wrong_question: Share,
@@ -338,7 +335,7 @@ impl Faults {
 
     fn shares(&self) -> [(Share, Fault); 13] {
         [
-            (if self.mute { Share::new(1.0).unwrap_or(self.loss) } else { self.loss }, Fault::Loss),
+            (self.loss, Fault::Loss),
             (self.duplicate, Fault::Duplicate),
             (self.wrong_id, Fault::WrongId),
             (self.wrong_question, Fault::WrongQuestion),
