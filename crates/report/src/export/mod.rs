@@ -16,6 +16,7 @@ mod hgrm;
 mod hlog;
 mod junit;
 mod output;
+mod rates;
 mod run;
 #[cfg(test)]
 mod sample;
