@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-use crate::export::{ExportError, Run, github, gnuplot, hgrm, hlog, junit, rates, shotgun, tables};
+use crate::export::{ExportError, Run, github, gnuplot, hgrm, hlog, junit, shotgun, tables};
 
 /// A format.
 pub struct Format {
@@ -24,7 +24,7 @@ enum Writer {
 }
 
 /// All formats.
-pub static FORMATS: [Format; 9] = [
+pub static FORMATS: [Format; 8] = [
     Format {
         name: "json",
         about: "the summary with all intervals, as of `show --json`; its schema is in docs/formats",
@@ -42,12 +42,6 @@ pub static FORMATS: [Format; 9] = [
         about: "HdrHistogram log, a histogram for each interval",
         extension: "hlog",
         writer: Writer::One(hlog::write),
-    },
-    Format {
-        name: "rates",
-        about: "the answered queries",
-        extension: "txt",
-        writer: Writer::One(rates::write),
     },
     Format {
         name: "hgrm",

@@ -16,7 +16,6 @@ mod hgrm;
 mod hlog;
 mod junit;
 mod output;
-mod rates;
 mod run;
 #[cfg(test)]
 mod sample;
