@@ -222,6 +222,7 @@ groups! {
         receive_buffer = "receive-buffer",
         send_buffer = "send-buffer",
         seed = "seed",
+        wait_before = "wait-before",
     }
     /// The network path on this host; the details are of AF_XDP.
     Backend {
