@@ -315,10 +315,6 @@ pub struct Draft {
     #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub send_buffer: Option<String>,
-    /// Wait this long before the load
-    #[arg(long, value_name = "T", help_heading = GENERATOR)]
-    #[serde(deserialize_with = "quantity")]
-    pub wait_before: Option<String>,
     /// Random seed; the same seed gives the same load
     #[arg(long, value_name = "N", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]

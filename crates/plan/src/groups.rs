@@ -222,7 +222,6 @@ groups! {
         receive_buffer = "receive-buffer",
         send_buffer = "send-buffer",
         seed = "seed",
-        wait_before = "wait-before",
     }
     /// The network path on this host; the details are of AF_XDP.
     Backend {

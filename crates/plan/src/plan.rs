@@ -82,8 +82,6 @@ pub struct Plan {
     pub pin: bool,
     /// Whether idle CPUs of this host may sleep deeply while the load runs.
     pub deep_idle: bool,
-    /// How long to wait before the load, in nanoseconds.
-    pub wait_before_ns: u64,
     /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
     /// one connection each: at least `workers`.
     pub clients: usize,
@@ -310,7 +308,6 @@ impl Draft {
             usual_workers: usual,
             check: *draft.check.get_or_insert(!send_only),
             pin: *draft.pin.get_or_insert(true),
-            wait_before_ns: filled("wait-before", &mut draft.wait_before, "0s", parse_duration_ns)?,
             deep_idle: *draft.deep_idle.get_or_insert(false),
             clients,
             local_address,

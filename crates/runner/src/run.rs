@@ -92,7 +92,6 @@ impl Visitor for Run<'_> {
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
-        std::thread::sleep(std::time::Duration::from_nanos(plan.wait_before_ns));
         let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
         let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
         let mut sum = dnsdyno_engine::run(
