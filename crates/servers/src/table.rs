@@ -4,7 +4,7 @@ use crate::server::{Configuration, Language, Parameter, Server};
 use crate::statistics::StatisticsKind;
 
 /// All servers that are known.
-pub const SERVERS: [Server; 11] = [
+pub const SERVERS: [Server; 10] = [
     Server {
         word: "bind",
         processes: &["named"],
@@ -104,12 +104,6 @@ pub const SERVERS: [Server; 11] = [
             with_default("rrl-whitelist-ratelimit", "2000"),
             with_default("rrl-slip", "2"),
         ],
-    },
-    Server {
-        word: "yadifa",
-        processes: &["yadifad"],
-        configuration: None,
-        parameters: &[named("axfr-max-packet-size")],
     },
     Server {
         word: "knot",
