@@ -69,7 +69,8 @@ impl Network {
         };
         let sni = long("tls-sni").map(str::to_owned);
         let resumes_sessions = given.has_long("tls-session-resumption");
-        let key_log = given.has_long("tls-sslkeylogfile").then(|| std::env::var(KEY_LOG).ok()).flatten();
+        let is_logged = given.has_long("tls-sslkeylogfile");
+        let key_log = std::env::var(KEY_LOG).ok().filter(|path| is_logged && !path.is_empty());
         let queries_each = given.get_long("num-queries-per-conn").and_then(Value::number);
         let buffer_kb = given.get('b').and_then(Value::number);
         Ok(Network {
@@ -79,7 +80,7 @@ impl Network {
             uses_post,
             sni,
             resumes_sessions,
-            key_log: key_log.filter(|path| !path.is_empty()),
+            key_log,
             queries_each,
             buffer_kb,
         })

@@ -99,7 +99,25 @@ impl Figures {
     }
 }
 
+impl Figures {
+    /// The mean length of a query and of an answer, in whole octets.
+    pub(crate) fn mean_bytes(&self) -> (u64, u64) {
+        let each = |bytes: u64, count: u64| bytes.checked_div(count).unwrap_or(0);
+        (each(self.bytes_sent, self.sent), each(self.bytes_answered, self.answered))
+    }
+
+    /// Answers in a second; 0 in no time.
+    pub(crate) fn rate_qps(&self, over_us: u64) -> f64 {
+        if over_us == 0 { 0.0 } else { self.answered as f64 * 1e6 / over_us as f64 }
+    }
+}
+
 impl Connections {
+    /// Whether any was tried.
+    pub(crate) fn is_any(&self) -> bool {
+        self.attempts > 0 || self.successful > 0
+    }
+
     pub(crate) fn of(counted: &dnsdyno_measure::Connections) -> Connections {
         let Some(encrypted) = &counted.encrypted else {
             let histogram = counted.connect.clone();

@@ -100,9 +100,10 @@ fn server_address(text: &str) -> Result<SocketAddr, String> {
     match text.parse() {
         Ok(address) => Ok(address),
         // Only the system knows the names of interfaces.
-        Err(_) if text.starts_with("[fe80") => {
-            let (address, port) = text.rsplit_once("]:").ok_or_else(wrong)?;
-            let found = (&address[1..], port.parse().map_err(|_| wrong())?).to_socket_addrs();
+        Err(_) if text.contains('%') => {
+            let within = text.strip_prefix('[').and_then(|text| text.rsplit_once("]:"));
+            let (address, port) = within.ok_or_else(wrong)?;
+            let found = (address, port.parse().map_err(|_| wrong())?).to_socket_addrs();
             found.ok().and_then(|mut found| found.next()).ok_or_else(wrong)
         }
         Err(_) => Err(wrong()),

@@ -109,10 +109,8 @@ pub(super) fn rate(now_us: u64, qps: f64) -> String {
 /// The line of the statistics of a run, or of an interval of it, after this time.
 pub(super) fn statistics(figures: &Figures, run_us: u64, form: Form) -> String {
     let is_interval = form.interval_us.is_some();
-    let each = |octets: u64, count: u64| octets.checked_div(count).unwrap_or(0);
-    let over_s = seconds(form.interval_us.unwrap_or(run_us));
+    let (request_avg_pktsize, response_avg_pktsize) = figures.mean_bytes();
     let connections = &figures.connections;
-    let has_connections = connections.attempts > 0 || connections.successful > 0;
     let latency = |durations: &Durations, histogram: &Histogram| {
         let is_many = durations.count > 1;
         Latency {
@@ -132,12 +130,12 @@ pub(super) fn statistics(figures: &Figures, run_us: u64, form: Form) -> String {
             lost: figures.lost,
             interrupted: figures.interrupted,
             unexpected: figures.unexpected,
-            request_avg_pktsize: each(figures.bytes_sent, figures.sent),
-            response_avg_pktsize: each(figures.bytes_answered, figures.answered),
+            request_avg_pktsize,
+            response_avg_pktsize,
             run_time: seconds(run_us),
-            qps: if over_s > 0.0 { figures.answered as f64 / over_s } else { 0.0 },
+            qps: figures.rate_qps(form.interval_us.unwrap_or(run_us)),
             latency: latency(&figures.latency, &figures.histogram),
-            connection: has_connections.then(|| Connection {
+            connection: connections.is_any().then(|| Connection {
                 attempts: connections.attempts,
                 completed: connections.successful,
                 latency: latency(&connections.latency, &connections.histogram),

@@ -38,12 +38,10 @@ fn write(out: &mut String, figures: &Figures, run_us: u64, form: Form) -> std::f
         writeln!(out, "  Unexpected IDs:       {} ({share:.2}%)", figures.unexpected)?;
     }
     writeln!(out, "\n  Response codes:       {}", rcodes(&figures.rcodes, answered))?;
-    let each = |bytes: u64, count: u64| bytes.checked_div(count).unwrap_or(0);
-    let (request, response) = (each(figures.bytes_sent, sent), each(figures.bytes_answered, answered));
+    let (request, response) = figures.mean_bytes();
     writeln!(out, "  Average packet size:  request {request}, response {response}")?;
     writeln!(out, "  Run time (s):         {}", seconds(run_us))?;
-    let over_us = form.interval_us.unwrap_or(run_us);
-    let rate_qps = if over_us == 0 { 0.0 } else { answered as f64 * 1e6 / over_us as f64 };
+    let rate_qps = figures.rate_qps(form.interval_us.unwrap_or(run_us));
     writeln!(out, "  {units} per second:   {rate_qps:.6}\n")?;
     latency(out, &figures.latency, form)?;
     if figures.latency.count > 1 && form.has_histogram {
@@ -51,7 +49,7 @@ fn write(out: &mut String, figures: &Figures, run_us: u64, form: Form) -> std::f
     }
     out.push('\n');
     let connections = &figures.connections;
-    if connections.attempts == 0 && connections.successful == 0 {
+    if !connections.is_any() {
         return Ok(());
     }
     let (attempts, successful) = (connections.attempts, connections.successful);
