@@ -95,6 +95,8 @@ impl Network {
         let buffer_bytes = |kb: u32| (u64::from(kb) * 1024).min(LARGEST_BUFFER_BYTES).to_string();
         draft.receive_buffer = self.buffer_kb.map(buffer_bytes);
         draft.send_buffer.clone_from(&draft.receive_buffer);
+        // Their sockets are not connected.
+        draft.any_source = (mode == TransportKind::Udp).then_some(true);
         if mode.is_encrypted() {
             // The originals accept any certificate.
             (draft.insecure, draft.resumption) = (Some(true), Some(self.resumes_sessions));

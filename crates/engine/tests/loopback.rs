@@ -48,8 +48,14 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
         stop_limits: Default::default(),
         strips_edns: false,
     };
-    let config =
-        UdpConfig { server, local_address: None, receive_buffer, send_buffer: 1 << 20, send_only: false };
+    let config = UdpConfig {
+        server,
+        local_address: None,
+        receive_buffer,
+        send_buffer: 1 << 20,
+        send_only: false,
+        any_source: false,
+    };
     let transports = (0..2).map(|_| UdpTransport::open(&config, &[0, 0]).unwrap()).collect();
     let epoch_ns = clock::monotonic_ns() + 20_000_000;
     run(&job, transports, epoch_ns, &clock::wall_minus_monotonic_ns, &Control::default(), &mut Silence)

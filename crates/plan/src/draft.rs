@@ -307,6 +307,9 @@ pub struct Draft {
     #[arg(long, value_name = "A..B", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub local_ports: Option<String>,
+    /// Over UDP, take responses from any address and port; otherwise only from those that the query was sent to
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = GENERATOR)]
+    pub any_source: Option<bool>,
     /// Receive buffer size of each socket [default: 4M]
     #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]

@@ -219,6 +219,7 @@ groups! {
         clients = "clients",
         local_address = "local-address",
         local_ports = "local-ports",
+        any_source = "any-source",
         receive_buffer = "receive-buffer",
         send_buffer = "send-buffer",
         seed = "seed",

@@ -101,6 +101,8 @@ pub struct Plan {
     pub send_buffer_bytes: u32,
     /// Whether responses are neither awaited nor counted. Only in open loop.
     pub send_only: bool,
+    /// Whether responses over UDP are taken from any address.
+    pub any_source: bool,
     /// The random seed.
     pub seed: u64,
     /// What must be true of the run for it to pass.
@@ -318,6 +320,7 @@ impl Draft {
             receive_buffer_bytes: buffer_bytes as u32,
             send_buffer_bytes: send_buffer_bytes as u32,
             send_only,
+            any_source: *draft.any_source.get_or_insert(false),
             seed,
             expect,
             expect_each,

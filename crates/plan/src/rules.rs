@@ -8,7 +8,7 @@ use crate::error::PlanError;
 use crate::groups::Group;
 use crate::kinds::TlsVersions::Only12;
 use crate::kinds::TransportKind;
-use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
+use crate::kinds::TransportKind::{Doh, Doq, Udp, UdpTcp};
 
 impl Draft {
     fn is_signed(&self) -> bool {
@@ -222,6 +222,9 @@ const RULES: &[Rule] = &[
     option("send-only", |d| d.send_only == Some(true), |run| !run.connects(), SENDING_ONLY),
     option("backend", |d| d.backend() != "sockets", |run| !run.connects(), DATAGRAMS),
     option("local-ports", |d| d.local_ports.is_some(), |run| !run.connects(), PORTS),
+    option("any-source", |d| d.any_source == Some(true), |run| run.has(Udp) || run.has(UdpTcp), OVER_UDP),
+    option("any-source", |d| d.any_source == Some(true), |run| !run.has_xdp(), FILTERED),
+    option("any-source", |d| d.any_source == Some(true), |run| run.draft.send_only != Some(true), ANSWERED),
     choices(Group::Encryption, |run| run.is_encrypted(), ENCRYPTED),
     choices(Group::Http, |run| run.has(Doh), HTTP),
     option("tls-version 1.2", |d| d.tls_version == Some(Only12), |run| !run.has(Doq), QUIC),
@@ -284,6 +287,9 @@ const SENDING_ONLY: &str = "cannot be used with --transport {transport}: a conne
 const DATAGRAMS: &str = "cannot be used with --transport {transport}: AF_XDP sends UDP only: remove it";
 const PORTS: &str = "cannot be used with --transport {transport}: connections use all local ports in turn: \
                      remove it, and use --local-address for more ports";
+const OVER_UDP: &str = "is for UDP: the other transports have connections, with one server each: remove it";
+const FILTERED: &str = "is not possible with AF_XDP, which takes only packets from the server: remove it, or use \
+                        --backend sockets";
 const ENCRYPTED: &str =
     "is for encryption, and {transport} has none: add --transport dot, doh or doq, or remove it";
 const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh, or remove it";

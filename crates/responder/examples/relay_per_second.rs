@@ -129,7 +129,7 @@ impl Side {
             self.errors_ns.push(arrival_ns as i64 - sent_ns as i64 - delay_ms as i64 * 1_000_000);
             bytes.extend_from_slice(packet);
             ends.push(bytes.len() as u32);
-            peers.extend(self.receiver.peer(piece));
+            peers.extend(self.receiver.addresses(piece));
         }
         if echoes && !ends.is_empty() {
             self.sender.send_to(server, Messages::new(&bytes, &ends), &peers);

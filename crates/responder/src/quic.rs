@@ -19,7 +19,7 @@ mod outbox;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -29,7 +29,7 @@ use dnsdyno_sys::clock::monotonic_ns;
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::thread::set_timer_slack_ns;
-use dnsdyno_sys::udp::{Receiver, Sender};
+use dnsdyno_sys::udp::{Addresses, Receiver, Sender};
 use domain::base::Message;
 use domain::base::opt::TcpKeepalive;
 use quinn_proto::{
@@ -194,15 +194,15 @@ impl QuicServer {
         }
         let now = Instant::now();
         // QUIC takes ownership of its packets, so they have to be copied.
-        let packets: Vec<(SocketAddr, BytesMut)> = self
+        let packets: Vec<(Addresses, BytesMut)> = self
             .receiver
             .packets()
-            .filter_map(|(piece, packet)| Some((self.receiver.peer(piece)?, BytesMut::from(packet))))
+            .filter_map(|(piece, packet)| Some((self.receiver.addresses(piece)?, BytesMut::from(packet))))
             .collect();
         let mut reply = Vec::new();
-        for (peer, packet) in packets {
+        for (Addresses { peer, local }, packet) in packets {
             reply.clear();
-            match self.endpoint.handle(now, peer, None, None, packet, &mut reply) {
+            match self.endpoint.handle(now, peer, local, None, packet, &mut reply) {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                     let Some(connection) = self.connections.get_mut(&handle) else { continue };
                     self.tls.resumed.store(false, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 
 use dnsdyno_sys::socket as sys_socket;
 use socket2::{Domain, Socket, Type};
@@ -68,11 +69,19 @@ fn open_udp(
         let socket = Socket::new(Domain::for_address(listen), Type::DGRAM, None)?;
         socket.set_reuse_port(shared)?;
         socket.bind(&listen.into())?;
+        report_local_addresses(&socket, listen);
         sys_socket::set_receive_buffer(&socket, config.receive_buffer_bytes)?;
         sys_socket::set_send_buffer(&socket, config.send_buffer_bytes)?;
         Ok(socket.into())
     };
     open().map_err(|source| listen_error(transport, listen, source))
+}
+
+/// Lets the kernel say which address each packet was sent to, where that is not plain: the response comes from it.
+pub(crate) fn report_local_addresses(socket: &impl AsFd, listen: SocketAddr) {
+    if listen.ip().is_unspecified() {
+        sys_socket::report_local_addresses(socket);
+    }
 }
 
 pub(crate) fn open_tcp(

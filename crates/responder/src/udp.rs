@@ -10,7 +10,7 @@
 //! rest it spends asking the socket, because a sleep that short would end too late.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use dnsdyno_sys::clock::monotonic_ns;
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::thread::set_timer_slack_ns;
-use dnsdyno_sys::udp::{Messages, Receiver, Sender};
+use dnsdyno_sys::udp::{Addresses, Messages, Receiver, Sender};
 
 use crate::book::{ResponseInfo, Side};
 use crate::intake::Intake;
@@ -46,7 +46,7 @@ pub(crate) struct UdpWorker {
 /// A response in the queue.
 struct Held {
     info: ResponseInfo,
-    peer: SocketAddr,
+    addresses: Addresses,
     bytes: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ struct Held {
 struct Outbox {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    peers: Vec<SocketAddr>,
+    addresses: Vec<Addresses>,
     /// `None` for the second copy of a duplicate.
     infos: Vec<Option<ResponseInfo>>,
 }
@@ -124,13 +124,13 @@ impl UdpWorker {
 
     fn process_received(&mut self, now_ns: u64, side: &mut Side) {
         for (piece, packet) in self.receiver.packets() {
-            let Some(peer) = self.receiver.peer(piece) else { continue };
+            let Some(addresses) = self.receiver.addresses(piece) else { continue };
             let begin = self.outbox.bytes.len();
             let Ok(taken) = self.intake.process(packet, now_ns, side, &mut self.outbox.bytes) else {
                 continue;
             };
             if taken.due_ns <= now_ns {
-                self.outbox.close(taken.info, peer);
+                self.outbox.close(taken.info, addresses);
                 if self.outbox.bytes.len() >= OUTBOX_BYTES {
                     self.outbox.send(&mut self.sender, &self.socket, side);
                 }
@@ -144,7 +144,7 @@ impl UdpWorker {
                 bytes.clear();
                 bytes.extend_from_slice(answer);
                 self.held_bytes += bytes.len();
-                self.queue.push(taken.due_ns, Held { info: taken.info, peer, bytes });
+                self.queue.push(taken.due_ns, Held { info: taken.info, addresses, bytes });
             }
             self.outbox.bytes.truncate(begin);
         }
@@ -154,7 +154,7 @@ impl UdpWorker {
         while let Some(held) = self.queue.pop_due(now_ns) {
             self.held_bytes -= held.bytes.len();
             self.outbox.bytes.extend_from_slice(&held.bytes);
-            self.outbox.close(held.info, held.peer);
+            self.outbox.close(held.info, held.addresses);
             if self.free_buffers.len() < SPARE_BUFFERS {
                 self.free_buffers.push(held.bytes);
             }
@@ -168,21 +168,21 @@ impl UdpWorker {
 impl Outbox {
     /// Ends the response whose bytes were just appended.
     #[inline]
-    fn close(&mut self, info: ResponseInfo, peer: SocketAddr) {
+    fn close(&mut self, info: ResponseInfo, addresses: Addresses) {
         let begin = self.ends.last().map_or(0, |end| *end as usize);
         let end = self.bytes.len();
-        self.push(end, Some(info), peer);
+        self.push(end, Some(info), addresses);
         if info.fault == Some(crate::faults::Fault::Duplicate) {
             self.bytes.extend_from_within(begin..end);
-            self.push(self.bytes.len(), None, peer);
+            self.push(self.bytes.len(), None, addresses);
         }
     }
 
-    fn push(&mut self, end: usize, info: Option<ResponseInfo>, peer: SocketAddr) {
+    fn push(&mut self, end: usize, info: Option<ResponseInfo>, addresses: Addresses) {
         // At most OUTBOX_BYTES and one response twice: far below 4 GiB.
         self.ends.push(end as u32);
         self.infos.push(info);
-        self.peers.push(peer);
+        self.addresses.push(addresses);
     }
 
     /// Sends and books all, and is empty then.
@@ -194,7 +194,7 @@ impl Outbox {
             let last = (first + SEND_BATCH).min(self.ends.len());
             let messages = Messages::new(&self.bytes, &self.ends[..last]).skip(first);
             let sent_ns = monotonic_ns();
-            let sent = sender.send_to(socket, messages, &self.peers[first..last]);
+            let sent = sender.send_to(socket, messages, &self.addresses[first..last]);
             let infos = &self.infos[first..first + sent.accepted];
             for info in infos {
                 match info {
@@ -217,7 +217,7 @@ impl Outbox {
         }
         self.bytes.clear();
         self.ends.clear();
-        self.peers.clear();
+        self.addresses.clear();
         self.infos.clear();
     }
 }

@@ -8,6 +8,7 @@
 //! It uses the transports that send the load, so that a problem found here is one that the load would have. AF_XDP is
 //! the exception: attaching twice may reset an interface, so its server is asked over a socket.
 
+mod elsewhere;
 mod exchange;
 mod identity;
 mod words;
@@ -18,7 +19,7 @@ use dnsdyno_sys::clock;
 use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open, tls};
 use dnsdyno_wire::{HEADER_LEN, class_name, name_to_text, peek, rcode_name, type_name};
 
-use self::exchange::{Answer, Exchange, Exchanged, QUERY_ID};
+use self::exchange::{Answer, Exchange, Exchanged, Problem, QUERY_ID};
 use crate::error::{CheckFailed, RunError};
 
 /// Sends the first of `queries` over each transport that `kind` and `description` have.
@@ -45,9 +46,9 @@ pub(crate) fn check_server(
     // because a transport changes settings of its thread.
     let exchanged: Vec<_> = std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(parts.len());
-        for (opened, (_, description)) in opened.into_iter().zip(&parts) {
+        for (opened, (kind, description)) in opened.into_iter().zip(&parts) {
             let exchange = Exchange { question: &message, description };
-            threads.push(scope.spawn(move || exchange_over(opened, exchange)));
+            threads.push(scope.spawn(move || exchange_over(opened, *kind, exchange)));
         }
         threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
     });
@@ -68,8 +69,15 @@ pub(crate) fn check_server(
     }
 }
 
-fn exchange_over(opened: Opened, exchange: Exchange<'_>) -> Exchanged {
-    opened.visit(exchange)
+fn exchange_over(opened: Opened, kind: PartKind, exchange: Exchange<'_>) -> Exchanged {
+    let Exchange { question, description } = exchange;
+    let mut exchanged = opened.visit(exchange);
+    let is_silent = matches!(exchanged.problem, Some(Problem::NoAnswer { .. }));
+    if is_silent && kind == PartKind::Udp && description.proxy.is_none() {
+        let from = elsewhere::answering_address(question, description);
+        exchanged.problem = from.map(|from| Problem::Elsewhere { from }).or(exchanged.problem);
+    }
+    exchanged
 }
 
 /// The parts of the run's transports, each with one worker and one client.

@@ -123,6 +123,7 @@ fn description(plan: &Plan, way: &Way<'_>) -> Description {
         receive_buffer: plan.receive_buffer_bytes as usize,
         send_buffer: plan.send_buffer_bytes as usize,
         send_only: plan.send_only,
+        any_source: plan.any_source,
         timeout_ns: plan.timeout_ns,
         queries_each: way.connections.queries_each,
         idle_timeout_ns: way.connections.idle_timeout_ns,

@@ -51,6 +51,14 @@ pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
 }
 
+/// Lets the kernel say with each received packet which address it was sent to (see
+/// [`crate::udp::Receiver::addresses`]); false where it cannot. Of use where the socket has a wildcard address.
+pub fn report_local_addresses(socket: &impl AsFd) -> bool {
+    // A socket of IPv6 takes only the second, and reports with it what was sent over IPv4 too.
+    let v4 = set(socket, libc::SOL_IP, libc::IP_PKTINFO, 1).is_ok();
+    set(socket, libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, 1).is_ok() || v4
+}
+
 /// Lets the kernel note when packets leave, of which that is asked (see [`crate::udp::Sender::send_stamped`]); false
 /// where it cannot. A note has no copy of the packet.
 pub fn stamp_departures(socket: &impl AsFd) -> bool {

@@ -17,6 +17,7 @@ mod receive;
 mod runs;
 mod send;
 
+pub use address::Addresses;
 pub use errors::{Departure, ErrorQueue, Queued, Refusal};
 pub use receive::Receiver;
 pub use runs::Sent;
@@ -98,7 +99,9 @@ mod tests {
         let (mut packets, end) = (Vec::new(), Instant::now() + Duration::from_secs(5));
         while packets.len() < count && Instant::now() < end {
             receiver.receive(socket).unwrap();
-            packets.extend(receiver.packets().map(|(i, bytes)| (receiver.peer(i).unwrap(), bytes.to_vec())));
+            packets.extend(
+                receiver.packets().map(|(i, bytes)| (receiver.addresses(i).unwrap().peer, bytes.to_vec())),
+            );
         }
         packets
     }
@@ -148,7 +151,8 @@ mod tests {
     fn each_response_is_sent_to_its_own_peer() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let clients: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
-        let peers: Vec<_> = [0, 0, 1, 2, 1].iter().map(|c| clients[*c].local_addr().unwrap()).collect();
+        let peers: Vec<_> =
+            [0, 0, 1, 2, 1].iter().map(|c| clients[*c].local_addr().unwrap().into()).collect();
         let (bytes, ends) = back_to_back(&(0..5u8).map(|i| vec![i; 40]).collect::<Vec<_>>());
         let sent = Sender::new(8, true).send_to(&server, Messages::new(&bytes, &ends), &peers);
         assert_eq!(sent.accepted, 5);
@@ -158,6 +162,56 @@ mod tests {
             let got = receive_all(&mut receiver, client, expected.len());
             assert_eq!(got.iter().map(|(_, bytes)| bytes[0]).collect::<Vec<_>>(), expected);
         }
+    }
+
+    #[test]
+    fn a_response_comes_from_the_address_that_was_asked() {
+        for (wildcard, loopback, addresses) in [
+            ("0.0.0.0:0", "127.0.0.1:0", ["127.0.0.2", "127.0.3.4"]),
+            ("[::]:0", "127.0.0.1:0", ["127.0.0.2", "127.0.3.4"]),
+            ("[::]:0", "[::1]:0", ["::1", "::1"]),
+        ] {
+            let server = UdpSocket::bind(wildcard).unwrap();
+            assert!(socket::report_local_addresses(&server));
+            assert!(socket::join_received(&server));
+            let port = server.local_addr().unwrap().port();
+            // Connected sockets take what comes from the address that they have asked, and nothing else.
+            let clients = addresses.map(|address| {
+                let client = UdpSocket::bind(loopback).unwrap();
+                client.connect((address, port)).unwrap();
+                client.send(&[7; 30]).unwrap();
+                client
+            });
+            let (mut receiver, mut asked) = (Receiver::new(4), Vec::new());
+            let end = Instant::now() + Duration::from_secs(5);
+            while asked.len() < 2 && Instant::now() < end {
+                receiver.receive(&server).unwrap();
+                asked.extend(receiver.packets().map(|(piece, _)| receiver.addresses(piece).unwrap()));
+            }
+            // Two messages of one length to each: they share a header that also says where they come from.
+            let destinations: Vec<_> = asked.iter().flat_map(|addresses| [*addresses; 2]).collect();
+            let (bytes, ends) = back_to_back(&vec![vec![8; 40]; 4]);
+            let sent = Sender::new(8, true).send_to(&server, Messages::new(&bytes, &ends), &destinations);
+            assert!(sent.accepted == 4 && sent.error.is_none(), "{sent:?}");
+            for client in clients {
+                client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+                for _ in 0..2 {
+                    assert_eq!(client.recv(&mut [0; 100]).unwrap(), 40, "{wildcard}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sender_with_a_destination_needs_no_connected_socket() {
+        let (server, client) =
+            (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let messages = mixed();
+        let (bytes, ends) = back_to_back(&messages);
+        let mut sender = Sender::new(128, true).to(server.local_addr().unwrap());
+        assert_eq!(sender.send(&client, Messages::new(&bytes, &ends)).accepted, messages.len());
+        let packets = receive_all(&mut Receiver::new(16), &server, messages.len());
+        assert_eq!(packets.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>(), messages);
     }
 
     #[test]
@@ -221,7 +275,7 @@ mod tests {
             let sent = Sender::new(128, segment).send_to(
                 &server,
                 Messages::new(&bytes, &ends),
-                &vec![client.local_addr().unwrap(); messages.len()],
+                &vec![client.local_addr().unwrap().into(); messages.len()],
             );
             assert_eq!(sent.accepted, messages.len());
             let received = receive_all(&mut receiver, &client, messages.len());

@@ -71,6 +71,8 @@ pub struct Description {
     pub send_buffer: usize,
     /// Whether responses are ignored.
     pub send_only: bool,
+    /// Whether responses over UDP are taken from any address; otherwise only from the server's.
+    pub any_source: bool,
     /// How long to wait for a response.
     pub timeout_ns: u64,
     /// A connection is closed after this many queries; `None` = never.

@@ -1,4 +1,4 @@
-//! Plain UDP sockets, connected to the server.
+//! Plain UDP sockets, connected to the server unless responses from any address are wanted.
 //!
 //! Connected, because the kernel then accepts packets from the server only, looks up no route for each
 //! packet, and reports ICMP errors to the socket whose packet caused them. The errors are read from the
@@ -41,6 +41,8 @@ pub struct UdpConfig {
     pub send_buffer: usize,
     /// Whether responses are of interest; a send-only run leaves them to the kernel.
     pub send_only: bool,
+    /// Whether responses are taken from any address; the sockets are not connected then.
+    pub any_source: bool,
 }
 
 /// Why a socket could not be opened.
@@ -122,6 +124,7 @@ impl UdpTransport {
         let stamped = !config.send_only && sockets.iter().all(socket::stamp_arrivals);
         let stamps_departures = !config.send_only && sockets.iter().all(socket::stamp_departures);
         let segment = sockets.first().is_some_and(socket::can_segment);
+        let sender = Sender::new(BATCH, segment);
         Ok(UdpTransport {
             has_error: vec![false; sockets.len()],
             may_have_data: vec![true; sockets.len()],
@@ -129,7 +132,7 @@ impl UdpTransport {
             stamped,
             has_waited: false,
             poller,
-            sender: Sender::new(BATCH, segment),
+            sender: if config.any_source { sender.to(config.server) } else { sender },
             proxied: None,
             receiver: Receiver::new(BATCH),
             errors: ErrorQueue::new(),
@@ -323,6 +326,7 @@ impl Open for UdpTransport {
             receive_buffer: description.receive_buffer,
             send_buffer: description.send_buffer,
             send_only: description.send_only,
+            any_source: description.any_source,
         };
         let mut ports = description.local_ports.map(|(first, last)| first..=last);
         let mut port = |_| ports.as_mut().and_then(Iterator::next).unwrap_or(0);
@@ -402,7 +406,7 @@ fn note_ready(poller: &mut Poller, timeout_ns: u64, may_have_data: &mut [bool]) 
     any
 }
 
-/// Opens one connected, non-blocking socket.
+/// Opens one non-blocking socket, connected unless it takes responses from any address.
 pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, OpenError> {
     let server = config.server;
     let any = |source: io::Error| open_error(source, config, local_port);
@@ -417,7 +421,9 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
     };
     let local = local_end(config.local_address.unwrap_or(wildcard), local_port, server);
     socket.bind(&local.into()).map_err(any)?;
-    socket.connect(&server.into()).map_err(any)?;
+    if !config.any_source {
+        socket.connect(&server.into()).map_err(any)?;
+    }
     if !config.send_only {
         socket::report_icmp_errors(&socket, server.is_ipv6()).map_err(any)?;
         socket::join_received(&socket);

@@ -51,6 +51,7 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,
             send_only: false,
+            any_source: false,
             timeout_ns: 30_000_000_000,
             queries_each: None,
             idle_timeout_ns: None,

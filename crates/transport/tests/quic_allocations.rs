@@ -52,6 +52,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
         send_only: false,
+        any_source: false,
         timeout_ns: 5_000_000_000,
         queries_each: None,
         idle_timeout_ns: None,

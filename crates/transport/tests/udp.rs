@@ -42,8 +42,14 @@ impl Sink for Told {
 }
 
 fn open(server: SocketAddr, send_only: bool) -> UdpTransport {
-    let config =
-        UdpConfig { server, local_address: None, receive_buffer: 1 << 20, send_buffer: 1 << 20, send_only };
+    let config = UdpConfig {
+        server,
+        local_address: None,
+        receive_buffer: 1 << 20,
+        send_buffer: 1 << 20,
+        send_only,
+        any_source: false,
+    };
     let mut transport = UdpTransport::open(&config, &[0]).unwrap();
     transport.begin(clock::monotonic_ns());
     transport

@@ -14,7 +14,7 @@ use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use crate::cmd::respond::write_book;
+use crate::cmd::respond::{wildcard_sentence, write_book};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 
@@ -181,6 +181,7 @@ impl RelayFlags {
             relay.address(),
             relay.server()
         )];
+        said.extend(wildcard_sentence(&relay.address()));
         said.extend([format!("to the server: {to_server}"), format!("to the client: {to_client}")]);
         said.push(format!("it delays by itself; {}", KernelNetem::look().sentence()));
         if !self.no_tcp && (to_server.spares_streams() || to_client.spares_streams()) {

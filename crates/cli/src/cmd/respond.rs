@@ -190,8 +190,20 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
         "responder: listening on {} ({transports}){encrypted}{place}; Ctrl-C to stop",
         addresses.join(" ")
     ));
+    if let Some(sentence) = running.addresses().iter().find_map(wildcard_sentence) {
+        print_error(&format!("responder: {sentence}"));
+    }
     serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
     write_book(flags.book.as_deref(), &running.stop().to_json(flags.buckets()))
+}
+
+/// What it means to listen on a wildcard address.
+pub(crate) fn wildcard_sentence(address: &SocketAddr) -> Option<String> {
+    let ip = address.ip();
+    let what = if ip.is_ipv4() { "IPv4 address" } else { "address" };
+    ip.is_unspecified().then(|| {
+        format!("{ip} stands for each {what} of this host: who asks one of them gets the response from the same one")
+    })
 }
 
 /// Writes counts to a file, or prints them.

@@ -47,6 +47,7 @@
 //! | [`beside::replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
 //! | [`beside::dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper |
 //! | [`beside::relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
+//! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
@@ -121,6 +122,7 @@ mod beside {
     pub(crate) mod respond;
     pub(crate) mod serve;
     pub(crate) mod servers;
+    pub(crate) mod several_addresses;
     pub(crate) mod several_servers;
     pub(crate) mod small_inputs;
     pub(crate) mod sources;

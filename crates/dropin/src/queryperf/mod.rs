@@ -145,6 +145,8 @@ fn draft(settings: &Settings, server: std::net::SocketAddr) -> Draft {
             0 => SHORTEST_TIMEOUT.to_owned(),
             seconds => format!("{}s", seconds.min(LONGEST_TIMEOUT_S)),
         }),
+        // Its socket is not connected.
+        any_source: Some(true),
         receive_buffer: settings
             .buffer_kb
             .filter(|kb| *kb > 0)

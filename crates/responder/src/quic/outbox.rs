@@ -1,19 +1,19 @@
 //! Packets that are sent at the end of a round.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use dnsdyno_sys::udp::{Messages, Sender};
+use dnsdyno_sys::udp::{Addresses, Messages, Sender};
 use quinn_proto::Transmit;
 
-/// Packets back to back, and their destinations. Packets of one length to one client that follow one
+/// Packets back to back, and their addresses. Packets of one length to one client that follow one
 /// another are sent with one header (UDP GSO) by the sender.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    peers: Vec<SocketAddr>,
+    addresses: Vec<Addresses>,
     packet: Vec<u8>,
 }
 
@@ -41,7 +41,7 @@ impl Outbox {
         for packet in bytes.chunks(transmit.segment_size.unwrap_or(bytes.len()).max(1)) {
             self.bytes.extend_from_slice(packet);
             self.ends.push(self.bytes.len() as u32);
-            self.peers.push(transmit.destination);
+            self.addresses.push(Addresses { peer: transmit.destination, local: transmit.src_ip });
         }
     }
 
@@ -52,7 +52,7 @@ impl Outbox {
         while first < self.ends.len() {
             let last = (first + SEND_BATCH).min(self.ends.len());
             let messages = Messages::new(&self.bytes, &self.ends[..last]).skip(first);
-            let sent = sender.send_to(socket, messages, &self.peers[first..last]);
+            let sent = sender.send_to(socket, messages, &self.addresses[first..last]);
             first += sent.accepted;
             match sent.error {
                 Some(error) if error.kind() == io::ErrorKind::WouldBlock && tries < SEND_TRIES => {
@@ -65,7 +65,7 @@ impl Outbox {
         }
         self.bytes.clear();
         self.ends.clear();
-        self.peers.clear();
+        self.addresses.clear();
     }
 }
 

@@ -10,6 +10,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket as sys_socket;
+use dnsdyno_sys::udp::Addresses;
 use socket2::{Domain, Socket, Type};
 
 use crate::relay::counts::ClientCounts;
@@ -21,7 +22,7 @@ pub(crate) struct Clients {
     most: usize,
     idle_ns: u64,
     receive_buffer_octets: usize,
-    by_address: HashMap<SocketAddr, u32>,
+    by_addresses: HashMap<Addresses, u32>,
     slots: Vec<Option<Client>>,
     free: Vec<u32>,
     /// The clients by the instant at which they were last looked at, with that instant.
@@ -35,7 +36,8 @@ pub(crate) struct Clients {
 /// One of them.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) address: SocketAddr,
+    /// Its address, and the one of ours that it sends to.
+    pub(crate) addresses: Addresses,
     /// Connected to the server.
     pub(crate) socket: UdpSocket,
     generation: u32,
@@ -62,7 +64,7 @@ impl Clients {
             most,
             idle_ns,
             receive_buffer_octets,
-            by_address: HashMap::new(),
+            by_addresses: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
             line: VecDeque::new(),
@@ -82,19 +84,19 @@ impl Clients {
         self.get(number).filter(|client| client.generation == generation).map(|client| (number, client))
     }
 
-    /// The client with this address; a new one gets a socket. `Ok(None)` where no more are allowed.
+    /// The client with these addresses; a new one gets a socket. `Ok(None)` where no more are allowed.
     #[inline]
-    pub(crate) fn of_address(
+    pub(crate) fn of_addresses(
         &mut self,
-        address: SocketAddr,
+        addresses: Addresses,
         now_ns: u64,
         poller: &Poller,
         (counts, kernel_drops): (&mut ClientCounts, &mut u64),
     ) -> io::Result<Option<u32>> {
-        if let Some(number) = self.by_address.get(&address) {
+        if let Some(number) = self.by_addresses.get(&addresses) {
             return Ok(Some(*number));
         }
-        if self.by_address.len() >= self.most && !self.make_room(now_ns, counts, kernel_drops) {
+        if self.by_addresses.len() >= self.most && !self.make_room(now_ns, counts, kernel_drops) {
             return Ok(None);
         }
         let socket = open(self.server, self.receive_buffer_octets)?;
@@ -102,16 +104,24 @@ impl Clients {
         let number = self.free.last().copied().unwrap_or(self.slots.len() as u32);
         poller.add(&socket, u64::from(self.generation) << 32 | u64::from(number))?;
         let generation = self.generation;
-        let client =
-            Client { address, socket, generation, seen_ns: now_ns, held: 0, asked: 0, answered: 0, drops: 0 };
+        let client = Client {
+            addresses,
+            socket,
+            generation,
+            seen_ns: now_ns,
+            held: 0,
+            asked: 0,
+            answered: 0,
+            drops: 0,
+        };
         match self.free.pop() {
             Some(_) => self.slots[number as usize] = Some(client),
             None => self.slots.push(Some(client)),
         }
-        self.by_address.insert(address, number);
+        self.by_addresses.insert(addresses, number);
         self.line.push_back((now_ns, number));
         counts.opened += 1;
-        counts.most = counts.most.max(self.by_address.len() as u64);
+        counts.most = counts.most.max(self.by_addresses.len() as u64);
         Ok(Some(number))
     }
 
@@ -173,7 +183,7 @@ impl Clients {
     fn close(&mut self, number: u32, kernel_drops: &mut u64) {
         let Some(mut client) = self.slots.get_mut(number as usize).and_then(Option::take) else { return };
         client.count_drops(kernel_drops);
-        self.by_address.remove(&client.address);
+        self.by_addresses.remove(&client.addresses);
         self.free.push(number);
     }
 }
@@ -223,9 +233,9 @@ mod tests {
         }
 
         fn find(&mut self, port: u16, now_ns: u64) -> Option<u32> {
-            let address = SocketAddr::from(([192, 0, 2, 1], port));
+            let addresses = Addresses::from(SocketAddr::from(([192, 0, 2, 1], port)));
             let counts = (&mut self.counts, &mut 0);
-            self.clients.of_address(address, now_ns, &self.poller, counts).unwrap()
+            self.clients.of_addresses(addresses, now_ns, &self.poller, counts).unwrap()
         }
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use dnsdyno_sys::clock::monotonic_ns;
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket as sys_socket;
-use dnsdyno_sys::udp::{Messages, Receiver, Sender};
+use dnsdyno_sys::udp::{Addresses, Messages, Receiver, Sender};
 
 use crate::relay::arrival::{ArrivalClock, Look};
 use crate::relay::clients::Clients;
@@ -54,7 +54,7 @@ pub(crate) struct Outgoing {
 struct Outbox {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    peers: Vec<SocketAddr>,
+    addresses: Vec<Addresses>,
 }
 
 impl UdpSide {
@@ -95,9 +95,9 @@ impl UdpSide {
             way.received += 1;
             way.octets += packet.len() as u64;
             if of_piece.0 != piece {
-                let found = self.receiver.peer(piece).map(|peer| {
+                let found = self.receiver.addresses(piece).map(|addresses| {
                     let booked = (&mut counts.clients, &mut counts.kernel_drops);
-                    self.clients.of_address(peer, look.now_ns, poller, booked)
+                    self.clients.of_addresses(addresses, look.now_ns, poller, booked)
                 });
                 of_piece = (piece, found.and_then(|found| found.ok().flatten()));
             }
@@ -193,7 +193,7 @@ impl UdpSide {
             self.outbox.ends.push(self.outbox.bytes.len() as u32);
             transit.store().free(outgoing.place);
             let client = self.clients.get(outgoing.client);
-            self.outbox.peers.extend(client.as_ref().map(|client| client.address));
+            self.outbox.addresses.extend(client.as_ref().map(|client| client.addresses));
             if let Some(client) = client {
                 client.held = client.held.saturating_sub(1);
             }
@@ -205,7 +205,7 @@ impl UdpSide {
             let messages = Messages::new(&self.outbox.bytes, &self.outbox.ends).skip(first);
             let sent = match toward {
                 Toward::Server => sender.send(&client.socket, messages),
-                Toward::Client => sender.send_to(&self.listen, messages, &self.outbox.peers[first..]),
+                Toward::Client => sender.send_to(&self.listen, messages, &self.outbox.addresses[first..]),
             };
             let sent_ns = monotonic_ns();
             for outgoing in &some[first..first + sent.accepted] {
@@ -242,7 +242,7 @@ impl Outbox {
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
-        self.peers.clear();
+        self.addresses.clear();
     }
 }
 

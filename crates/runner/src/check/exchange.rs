@@ -5,6 +5,8 @@
 //!   version.bind CH TXT with NSID ──► a response, or a short wait
 //! ```
 
+use std::net::SocketAddr;
+
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, NotSentReason, StreamFailure,
 };
@@ -15,6 +17,7 @@ use dnsdyno_transport::{
 use dnsdyno_wire::{HEADER_LEN, QueryForm, encode_name, patch_id, peek, same_question};
 
 /// The question to send, and the transport to send it over.
+#[derive(Clone, Copy)]
 pub(super) struct Exchange<'a> {
     /// The query, with ID 0.
     pub(super) question: &'a [u8],
@@ -68,6 +71,8 @@ pub(super) enum Problem {
     NotDns(Vec<u8>),
     /// A DNS response came that is not an answer to this query.
     OtherAnswer,
+    /// The answer comes from an address that was not asked, and a client takes no such answer.
+    Elsewhere { from: SocketAddr },
     /// Nothing came within this time.
     NoAnswer { waited_ns: u64 },
 }

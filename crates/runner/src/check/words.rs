@@ -69,6 +69,12 @@ pub(super) fn sentence(
              in between?",
             shown(&check.query, LONGEST)
         ),
+        Problem::Elsewhere { from } => format!(
+            "{server} answers from another address, {from}, and clients take no such answer: let it listen on {} itself, \
+             not on a wildcard address (BIND, NSD and Knot have `listen-on`, `ip-address` and `listen` for that); or load \
+             {from}; or take answers from any address with --any-source",
+            server.ip()
+        ),
         Problem::NoAnswer { waited_ns } => format!(
             "no answer from {server} over {over} within {:.0} s ({} sent for `{}`); {CHECK_ADDRESS}, and that no \
              firewall drops it",

@@ -1,6 +1,23 @@
-//! Socket addresses as the kernel lays them out.
+//! Addresses of datagrams, and socket addresses as the kernel lays them out.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+/// The addresses of a datagram at a socket that is not connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Addresses {
+    /// The other host: who sent what was received, who gets what is sent.
+    pub peer: SocketAddr,
+    /// The address of this host: which one a received datagram was sent to, which one a sent datagram comes from.
+    /// `None` where the socket does not say it
+    /// ([`report_local_addresses`](crate::socket::report_local_addresses)): then the kernel chooses.
+    pub local: Option<IpAddr>,
+}
+
+impl From<SocketAddr> for Addresses {
+    fn from(peer: SocketAddr) -> Self {
+        Addresses { peer, local: None }
+    }
+}
 
 /// A socket address as the kernel lays it out, IPv4 or IPv6.
 #[repr(C)]

@@ -1,10 +1,10 @@
 //! Receiving: many packets a call, cut where the kernel had joined them.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-use super::address::RawAddress;
+use super::address::{Addresses, RawAddress};
 
 /// Receives batches of packets.
 pub struct Receiver {
@@ -82,7 +82,7 @@ impl Receiver {
     }
 
     /// The packets of the last call, in order, cut where the kernel had joined them; each with
-    /// the index of its piece, for [`peer`](Self::peer).
+    /// the index of its piece, for [`addresses`](Self::addresses).
     #[inline]
     pub fn packets(&self) -> impl Iterator<Item = (usize, &[u8])> + '_ {
         (0..self.filled).flat_map(move |i| {
@@ -95,9 +95,23 @@ impl Receiver {
         })
     }
 
-    /// Who sent piece `i` of the last call.
-    pub fn peer(&self, i: usize) -> Option<SocketAddr> {
-        self.peers.get(i).and_then(RawAddress::get)
+    /// Who sent piece `i` of the last call, and to which address.
+    #[inline]
+    pub fn addresses(&self, i: usize) -> Option<Addresses> {
+        let peer = self.peers.get(i).and_then(RawAddress::get)?;
+        Some(Addresses { peer, local: self.local(i) })
+    }
+
+    /// The address of this host that piece `i` was sent to. The kernel reports an IPv4 address at an IPv6 socket in
+    /// its mapped form, and takes it so from a sender.
+    fn local(&self, i: usize) -> Option<IpAddr> {
+        if let Some(data) = self.control(i, libc::SOL_IP, libc::IP_PKTINFO) {
+            // struct in_pktinfo: interface, address of ours, destination. After a broadcast the latter is not ours.
+            let (address, _) = data.get(4..)?.split_first_chunk::<4>()?;
+            return Some(Ipv4Addr::from(*address).into());
+        }
+        let (address, _) = self.control(i, libc::SOL_IPV6, libc::IPV6_PKTINFO)?.split_first_chunk::<16>()?;
+        Some(Ipv6Addr::from(*address)).filter(|address| !address.is_multicast()).map(IpAddr::from)
     }
 
     /// When piece `i` of the last call reached this host, on the wall clock, in nanoseconds; `None`
@@ -140,14 +154,14 @@ impl Receiver {
 }
 
 /// Space for the control messages with the time of receipt, with the stamps that a kernel before 6.12 adds where
-/// departures are stamped, and with the size of joined packets.
+/// departures are stamped, with the size of joined packets, and with the address that they were sent to.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct Control([u8; 128]);
+struct Control([u8; 192]);
 
 impl Default for Control {
     fn default() -> Self {
-        Control([0; 128])
+        Control([0; 192])
     }
 }
 

@@ -237,6 +237,7 @@ fn open_sockets(
             receive_buffer: config.receive_buffer,
             send_buffer: config.send_buffer,
             send_only: false,
+            any_source: false,
         };
         let socket = udp::connect(&udp, 0)?;
         Ok(SendSocket { socket, outbox: Outbox::default(), is_full: false, has_error: false })

@@ -80,6 +80,7 @@ fn description(server: std::net::SocketAddr) -> Description {
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
         send_only: false,
+        any_source: false,
         timeout_ns: 30_000_000_000,
         queries_each: None,
         idle_timeout_ns: None,

@@ -209,6 +209,7 @@ pub(crate) fn description(server: SocketAddr) -> Description {
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
         send_only: false,
+        any_source: false,
         timeout_ns: 30_000_000_000,
         queries_each: None,
         idle_timeout_ns: None,
