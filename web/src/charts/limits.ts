@@ -31,7 +31,8 @@ const FAR = 10;
 /** The limits that an axis must reach, for figures from `low` to `high`. */
 export function reachable(limits: number[], [low, high]: [number, number], scale: "log" | "linear"): number[] {
   const near = scale === "log" ? FAR : FAR / 4;
-  return limits.filter((limit) => limit <= high * near && (scale === "linear" || limit >= low / FAR));
+  // Where all figures are 0 there is nothing to press together.
+  return limits.filter((limit) => (high === 0 || limit <= high * near) && (scale === "linear" || limit >= low / FAR));
 }
 
 /** A line through the whole chart, or one that ends at `to`, with its name at its left end. */
@@ -69,7 +70,8 @@ export function paintLimitSteps(pen: Pen, label: string, steps: Parameters<Pen["
   const first = steps.values.find((value) => !Number.isNaN(value));
   if (first === undefined) return;
   pen.steps(steps, { colour: pen.colours.ink, width: 1.25, dash: DASH });
-  new Labels(pen).put(label, Math.max(pen.y(first), pen.box.top));
+  const y = pen.y(first);
+  new Labels(pen).put(y < pen.box.top ? `${label} ↑` : label, Math.max(y, pen.box.top));
 }
 
 /** Names at the left end, above their lines where there is room, and beside each other where they would overlap. */

@@ -104,10 +104,11 @@ export function hueOf(index: number): (palette: Palette) => string {
   return ({ hues }) => hues[index % hues.length]!;
 }
 
-/** Its dash: with the hues, 60 series differ. */
+/** Its dash: none for the first hues, then another each time that the hues are used up, so that 56 series differ. */
 export function dashOf(index: number): number[] {
-  const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [12, 3], [8, 3, 2, 3, 2, 3]];
-  return dashes[Math.floor(index / PLAIN_HUES) % dashes.length]!;
+  if (index < PLAIN_HUES) return [];
+  const dashes = [[6, 3], [2, 3], [8, 3, 2, 3], [12, 3], [8, 3, 2, 3, 2, 3]];
+  return dashes[Math.floor((index - PLAIN_HUES) / PALETTES.light.hues.length) % dashes.length]!;
 }
 
 /** Of a run beside others, for the key of whoever lists the runs. */
