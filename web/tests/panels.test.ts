@@ -166,6 +166,8 @@ describe("what was expected", () => {
   it("of several runs is one line, without a sign where they differ", async () => {
     const runs = [await shownRun(columns, { expectations: [p99("fail")] }), await shownRun(columns, { expectations: [p99("pass")] }, 1)];
     expect(panel(runs, "latency")!.limits!.map(({ label }) => label)).toEqual(["p99<5ms"]);
+    const other = await shownRun(columns, { label: "other" }, 2);
+    expect(panel([...runs.slice(0, 1), other], "latency")!.limits!.map(({ label }) => label)).toEqual(["✗ p99<5ms, run"]);
   });
 
   it("widens an axis that nearly reaches it, and no other", () => {

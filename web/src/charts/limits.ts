@@ -1,6 +1,6 @@
 /** The lines of what was expected of a run (`--expect`), in the charts that show the figure. */
 import type { Expectation, Limit, Run } from "../data/types";
-import type { Pen } from "./pen";
+import { BEYOND_HEIGHT, type Pen } from "./pen";
 
 /** A limit of the runs on the page. */
 export interface ShownLimit extends Limit {
@@ -10,18 +10,22 @@ export interface ShownLimit extends Limit {
 
 const SIGNS: Record<Expectation["state"], string> = { pass: "✓ ", fail: "✗ ", undecided: "? " };
 
-/** Those of a kind, each once; the sign tells the outcome where all runs have the same. */
+/** Those of a kind, each once; the sign tells the outcome where all runs have the same, and the name whose it is. */
 export function limitsOf(runs: Run[], of: Limit["of"]): ShownLimit[] {
-  const known = new Map<string, ShownLimit & { states: Set<Expectation["state"]>; text: string }>();
-  for (const { text, state, limit } of runs.flatMap(({ expectations }) => expectations)) {
-    if (limit?.of !== of) continue;
-    const same = known.get(text) ?? { ...limit, label: "", states: new Set(), text };
-    known.set(text, same);
-    same.states.add(state);
+  const known = new Map<string, { limit: Limit; states: Set<Expectation["state"]>; of: string[] }>();
+  for (const run of runs) {
+    for (const { text, state, limit } of run.expectations) {
+      if (limit?.of !== of) continue;
+      const same = known.get(text) ?? { limit, states: new Set(), of: [] };
+      known.set(text, same);
+      same.states.add(state);
+      same.of.push(run.label);
+    }
   }
-  return [...known.values()].map(({ states, text, ...limit }) => {
+  return [...known].map(([text, { limit, states, of }]) => {
     const [state] = states;
-    return { ...limit, label: states.size === 1 ? SIGNS[state!] + text : text };
+    const sign = states.size === 1 ? SIGNS[state!] : "";
+    return { ...limit, label: of.length === runs.length ? sign + text : `${sign}${text}, ${of.join(", ")}` };
   });
 }
 
@@ -83,7 +87,9 @@ class Labels {
   put(text: string, line_y: number): void {
     const { pen } = this;
     const height = LETTERS_HEIGHT * pen.ratio;
-    const y = line_y - height >= pen.box.top ? line_y - height / 2 : line_y + height / 2 + pen.ratio;
+    // Not over the band of what is beyond the timeout.
+    const isAbove = line_y - height >= pen.box.top + BEYOND_HEIGHT * pen.ratio;
+    const y = isAbove ? line_y - height / 2 : line_y + height / 2 + pen.ratio;
     const left = this.put_at
       .filter((other) => Math.abs(other.y - y) < height)
       .reduce((x, { right }) => Math.max(x, right + 12 * pen.ratio), pen.box.left + 6 * pen.ratio);

@@ -37,5 +37,9 @@ export function made({ made }: Run, of: string | null): HTMLElement {
       ),
   );
   if (of !== null) part.classList.add("print-all");
+  // Kernel parameters, limits and the like: a page of their own.
+  for (const fact of part.querySelectorAll(".pairs > div")) {
+    if (/^[a-z_]+\./.test(fact.firstElementChild?.textContent ?? "")) fact.classList.add("print-all");
+  }
   return part;
 }

@@ -56,8 +56,11 @@ export function tables(run: Run, of: string | null, decoded: DecodedRun | null, 
   if (panels.length === 0) {
     return { element: section("tables", heading, el("p", {}, "The record has no figures yet.")), setRange: () => {} };
   }
+  const element = section("tables", heading, ...tabs(panels, choice));
+  // The charts of the load say what its steps are.
+  if (of !== null || run.load_response) element.classList.add("print-all");
   return {
-    element: section("tables", heading, ...tabs(panels, choice)),
+    element,
     setRange: (range) => bySecond?.setRange(range),
   };
 }
