@@ -311,11 +311,22 @@ describe("watched series", () => {
       "watched.0.full": [4096, 4096],
       "watched.0.slow": [4, 5],
       "watched.0.drops": [10, 5],
+      // Some thousandths of a CPU, which cannot be seen on an axis up to one.
+      "watched.0.cpu_ns": [SECOND_NS / 500, SECOND_NS / 400],
     };
-    const all = [series("level"), series("full", "gauge"), series("slow", "gauge", "count", 2), series("drops", "counter", "count", 0)];
+    const [level, full] = [series("level"), series("full", "gauge")];
+    const [slow, drops] = [series("slow", "gauge", "count", 2), series("drops", "counter", "count", 0)];
+    const all = [level, full, series("cpu_ns", "counter", "ns"), slow, drops];
     const run = await shownRun(columns, { watched: [source("host", all)] });
-    expect(watchedIds(run)).toEqual(["watched.0.drops", "watched.0.slow", "watched.0.level"]);
-    expect(watchedIds(run, "host")).toEqual(["watched.0.slow", "watched.0.drops", "watched.0.level", "watched.0.full"]);
+    const ids = (...names: string[]) => names.map((name) => `watched.0.${name}`);
+    expect(watchedIds(run)).toEqual(ids("drops", "slow", "cpu_ns", "level"));
+    expect(watchedIds(run, "host")).toEqual(ids("slow", "drops", "level", "full", "cpu_ns"));
+    // At the end of a run nothing is due any more, and everything falls.
+    const ended = await shownRun(
+      { scheduled: [9, 9, 0], asked_micro: [9, 9, 0], "watched.0.level": [5, 5, 0], "watched.0.slow": [4, 5, 5] },
+      { watched: [source("host", [level, slow])] },
+    );
+    expect(watchedIds(ended)).toEqual(ids("slow", "level"));
   });
 
   it("are rates, shares of a CPU, and highest values in their units", async () => {

@@ -49,6 +49,8 @@ const RECIPES = {
     ],
     codes: [0, 1, 5],
   },
+  // With the names of sockets, which are long.
+  watched: { load: (at) => ["-s", at.udp, "--watch", "auto", ...CONSTANT] },
   slow: { delay: "20ms", load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],

@@ -1,11 +1,13 @@
 /** The lines of what was expected of a run (`--expect`), in the charts that show the figure. */
 import type { Expectation, Limit, Run } from "../data/types";
-import { BEYOND_HEIGHT, type Pen } from "./pen";
+import { BEYOND_HEIGHT, type Pen, type Steps } from "./pen";
 
 /** A limit of the runs on the page. */
 export interface ShownLimit extends Limit {
   /** "✓ p99<5ms" */
   label: string;
+  /** The label of the run that it is of; of several, the first. */
+  run: string;
 }
 
 const SIGNS: Record<Expectation["state"], string> = { pass: "✓ ", fail: "✗ ", undecided: "? " };
@@ -25,7 +27,8 @@ export function limitsOf(runs: Run[], of: Limit["of"]): ShownLimit[] {
   return [...known].map(([text, { limit, states, of }]) => {
     const [state] = states;
     const sign = states.size === 1 ? SIGNS[state!] : "";
-    return { ...limit, label: of.length === runs.length ? sign + text : `${sign}${text}, ${of.join(", ")}` };
+    const [run] = of as [string];
+    return { ...limit, run, label: of.length === runs.length ? sign + text : `${sign}${text}, ${of.join(", ")}` };
   });
 }
 
@@ -69,13 +72,16 @@ export function paintLimits(pen: Pen, limits: LimitLine[], halo = false): void {
   }
 }
 
-/** A limit that follows the load. */
-export function paintLimitSteps(pen: Pen, label: string, steps: Parameters<Pen["steps"]>[0]): void {
-  const first = steps.values.find((value) => !Number.isNaN(value));
-  if (first === undefined) return;
-  pen.steps(steps, { colour: pen.colours.ink, width: 1.25, dash: DASH });
-  const y = pen.y(first);
-  new Labels(pen).put(y < pen.box.top ? `${label} ↑` : label, Math.max(y, pen.box.top));
+/** Limits that follow the load. */
+export function paintLimitSteps(pen: Pen, limits: { label: string; steps: Steps }[]): void {
+  const labels = new Labels(pen);
+  for (const { label, steps } of limits) {
+    const first = steps.values.find((value) => !Number.isNaN(value));
+    if (first === undefined) continue;
+    pen.steps(steps, { colour: pen.colours.ink, width: 1.25, dash: DASH });
+    const y = pen.y(first);
+    labels.put(y < pen.box.top ? `${label} ↑` : label, Math.max(y, pen.box.top));
+  }
 }
 
 /** Names at the left end, above their lines where there is room, and beside each other where they would overlap. */

@@ -69,7 +69,7 @@ export function hasEndLabels(width: number): boolean {
 }
 
 export function marginsFor(width: number): Margins {
-  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 54, right: 22 };
+  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 60, right: 22 };
 }
 
 const X_AXIS_HEIGHT = 22;

@@ -249,15 +249,17 @@ export class TimeChart implements Chart {
     this.showReadout();
   }
 
-  /** A limit of the loss is a share of what was asked then, so it follows the load; of several runs, that of the first. */
+  /** A limit of the loss is a share of what was asked then, so it follows the load of its run. */
   private lossLimits(): { label: string; steps: Steps }[] {
-    const first = this.drawn[0];
-    if (!first) return [];
-    const { from, to } = first.window;
-    const asked = first.window.ratesOfQueries(["scheduled"]);
-    return (this.panel.limits ?? [])
-      .filter(({ of }) => of === "loss")
-      .map(({ label, value }) => ({ label, steps: { from, to, values: asked.map((qps) => qps * value) } }));
+    const limits = (this.panel.limits ?? []).filter(({ of }) => of === "loss");
+    return limits.flatMap(({ label, value, run }) => {
+      const drawn = this.drawn.find((one) => one.run.run.label === run);
+      if (!drawn) return [];
+      const { from, to } = drawn.window;
+      const values = drawn.window.ratesOfQueries(["scheduled"]).map((qps) => qps * value);
+      const name = this.shared.runs.length === 1 || label.includes(", ") ? label : `${label}, ${run}`;
+      return [{ label: name, steps: { from, to, values } }];
+    });
   }
 
   private limitValues(): number[] {
@@ -272,7 +274,7 @@ export class TimeChart implements Chart {
       (this.panel.limits ?? []).filter(({ of }) => of !== "loss"),
       this.panel.heat !== undefined,
     );
-    for (const { label, steps } of this.lossLimits()) paintLimitSteps(pen, label, steps);
+    paintLimitSteps(pen, this.lossLimits());
   }
 
   /** The instants at which the load changed, and the events. */

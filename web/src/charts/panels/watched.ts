@@ -36,15 +36,22 @@ function levelToJudge(levels: LevelReader[]): LevelReader | undefined {
   return levels.findLast(({ rows }) => rows >= ROWS_TO_JUDGE) ?? levels[0];
 }
 
-/** With less movement than this a line is flat, as the axis begins at zero. */
-const FLAT = 0.005;
+/** A line that moves by less of its axis than this is level. */
+const FLAT = 0.02;
 
-/** Whether a line would be drawn level. A loss at a constant rate still tells something. */
+/** Whether a line is drawn level while there is load. A loss at a constant rate still tells something. */
 function isFlat(series: WatchedSeries, level: LevelReader): boolean {
-  return series.rank > 0 && movement(drawnValues(series, level)) < FLAT;
+  const [unit, factor] = unitOf(series);
+  const values = drawnValues(series, level)
+    .subarray(0, level.dueEnd || level.rows)
+    .filter((value) => Number.isFinite(value));
+  const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), 0)];
+  // The axis of shares goes up to one, each other to the highest value.
+  const top = unit === "share" ? Math.max(1, high * factor) / factor : high;
+  return (series.rank > 0 || unit === "share") && !(high - low >= FLAT * top && high > 0);
 }
 
-/** A counter as its rate. */
+/** A counter as its rise per nanosecond. */
 function drawnValues({ column, kind }: WatchedSeries, level: LevelReader): Float64Array {
   const values = level.column(column) ?? new Float64Array();
   return kind === "gauge" ? values : values.map((value, row) => value / (level.to_ns(row) - level.from_ns[row]!));
@@ -94,7 +101,7 @@ const KINDS: Record<Watched["kind"], string> = { host: "Host", process: "Process
 
 function panelOf(run: ShownRun, source: Watched, series: WatchedSeries, note: string): Panel {
   const { column, name, kind } = series;
-  const [unit, factor, words] = kind === "counter" ? rateOf(series) : levelOf(series);
+  const [unit, factor, words] = unitOf(series);
   const line: Line = {
     label: name,
     unit,
@@ -119,6 +126,10 @@ function panelOf(run: ShownRun, source: Watched, series: WatchedSeries, note: st
     scale: unit === "share" ? "share" : "zero",
     lines: [line],
   };
+}
+
+function unitOf(series: WatchedSeries): [Unit, number, string] {
+  return series.kind === "counter" ? rateOf(series) : levelOf(series);
 }
 
 /** Of a counter: the unit of its chart, the factor from its rise per nanosecond, and its words. */
