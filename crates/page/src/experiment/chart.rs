@@ -1,5 +1,5 @@
-//! A chart as SVG: a curve for each server, told apart by colour, by the shape of its points and by its dashes; under one
-//! load a point for each, beside each other.
+//! A chart as SVG: a curve for each server, told apart by colour, by the shape of its points and by its dashes; under
+//! one load a point for each, beside each other.
 //!
 //! ```text
 //!   ┌ top ────────────────┐

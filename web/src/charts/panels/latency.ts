@@ -11,7 +11,7 @@ const PERCENTILES = [
 ] satisfies { label: string; column: string; colour: Line["colour"] }[];
 
 /** Of several runs, each of one colour: the median is thin and dotted beside the line of p99. */
-const MEDIAN_DASH = [1.5, 2.5];
+const MEDIAN_DASH = [2, 2];
 
 const BOXES = [
   { label: "min", column: "latency.min" },
@@ -51,7 +51,7 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
       : runs.flatMap((run) => [
           {
             ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
-            width: 1,
+            width: 1.25,
             halo: true,
             dash: MEDIAN_DASH,
           },
