@@ -16,13 +16,13 @@ export function pictureButtons(chart: Chart, name: () => string): HTMLElement {
       () => {
         status.textContent = "";
         const svg = chart.svg();
-        if (svg === null) return;
+        if (svg === null) return void (status.textContent = "This chart has nothing to save.");
         const file = `${fileName(name())}-${fileName(chart.id)}.${kind.toLowerCase()}`;
         Promise.resolve(give(svg, file)).catch(() => {
           status.textContent = `This browser does not let the page make a ${kind}.`;
         });
       },
-      { class: "quiet" },
+      { class: "quiet", "aria-label": `Save ${kind}: ${chart.title}` },
     );
   return el(
     "span",

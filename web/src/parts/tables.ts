@@ -58,7 +58,7 @@ export function tables(run: Run, of: string | null, decoded: DecodedRun | null, 
   }
   const element = section("tables", heading, ...tabs(panels, choice));
   // The charts of the load say what its steps are.
-  if (of !== null || run.load_response) element.classList.add("print-all");
+  if (of !== null || run.load_response || panels[0]!.rows > MOST_PRINTED) element.classList.add("print-all");
   return {
     element,
     setRange: (range) => bySecond?.setRange(range),
@@ -84,10 +84,10 @@ function tabs(panels: Panel[], choice: TableChoice): HTMLElement[] {
     open(index);
     choice.choose(choice.tab);
   };
-  for (const [index, { id, title, content, rows }] of panels.entries()) {
+  for (const [index, { id, title, content }] of panels.entries()) {
     list.append(button(title, () => choose(index), { role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` }));
     const heading = el("h3", { class: "only-print" }, title);
-    const class_ = index === 0 && rows <= MOST_PRINTED ? null : "print-all";
+    const class_ = index === 0 ? null : "print-all";
     places.push(
       el("div", { role: "tabpanel", id: `panel-${id}`, class: class_, "aria-labelledby": `tab-${id}` }, heading, content),
     );
