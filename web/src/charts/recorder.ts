@@ -86,7 +86,7 @@ class Recorder {
     this.methods = Object.keys(calls);
     for (const [name, write] of Object.entries(calls)) {
       const draw = (Reflect.get(ctx, name) as Method).bind(ctx);
-      // After it is drawn, but a restored context has lost what it had.
+      // Written down first: a context that is restored has other styles.
       Reflect.set(ctx, name, (...values: never[]) => (write(...values), draw(...values)));
     }
   }
