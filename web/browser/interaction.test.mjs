@@ -138,7 +138,7 @@ test("on paper the page is light, without its controls, and no chart is cut off"
 });
 
 test("a phone shows the page without scrolling sideways", async () => {
-  for (const kind of ["stair", "mix", "hostile"]) {
+  for (const kind of ["stair", "mix", "watched", "hostile"]) {
     const page = await browser.open(await report(kind), { viewport: PHONE });
     const { wide, scroll } = await page.evaluate(() => ({
       wide: innerWidth,

@@ -4,6 +4,7 @@ import type { PageData } from "./data/types";
 import { el } from "./parts/dom";
 import { folderList } from "./parts/folder";
 import { header } from "./parts/header";
+import { Link } from "./parts/link";
 import { follow } from "./parts/live";
 import { Report } from "./parts/report";
 import { mark } from "./parts/sign";
@@ -15,10 +16,16 @@ function start(app: HTMLElement): void {
     app.replaceChildren(problem("The data of this page is damaged, or of another version of dnsdyno. Make the page again with dnsdyno report."));
     return;
   }
-  const themes = new Themes();
-  const top = header(data, themes, data.kind === "folder" ? null : "data");
+  let report: Report | null = null;
+  const link = new Link((choices) => {
+    themes.follow(choices.theme);
+    report?.follow();
+  });
+  const themes = new Themes(link.now.theme);
+  const top = header(data, themes, link, data.kind === "folder" ? null : "data");
   const main = el("main", { id: "content", tabindex: -1 });
-  const foot = el("footer", {}, `Made by ${data.made_by}, ${data.made_at}`);
+  const more = "Further charts, tables and the plan are on the page: its button Print all prints them too. ";
+  const foot = el("footer", {}, el("span", { class: "print-first" }, more), `Made by ${data.made_by}, ${data.made_at}`);
   app.replaceChildren(el("a", { class: "skip", href: "#content" }, "Skip to the answer"), top.element, main, foot);
 
   if (data.folder) {
@@ -34,12 +41,13 @@ function start(app: HTMLElement): void {
     main.append(problem("There is no run on this page."));
     return;
   }
-  const report = new Report(data, top, themes);
-  main.append(report.element);
+  const shown = new Report(data, top, themes, link);
+  report = shown;
+  main.append(shown.element);
   const { live } = data;
-  void report.series(blobs()).then(() => {
+  void shown.series(blobs()).then(() => {
     document.documentElement.dataset.ready = "true";
-    if (live) follow(live, (answer) => report.update(answer), top.say, "Run in progress");
+    if (live) follow(live, (answer) => shown.update(answer), top.say, "Run in progress");
   });
 }
 

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { panelsOf } from "../src/charts/panels";
 import { type Panel, type ShownRun, UNREADABLE, text } from "../src/charts/panels/panel";
 import { movement } from "../src/charts/panels/watched";
-import type { Watched, WatchedSeries } from "../src/data/types";
+import { curvePanel } from "../src/charts/curve";
+import { reachable } from "../src/charts/limits";
+import { yAxisFor } from "../src/charts/yaxis";
+import type { Limit, Watched, WatchedSeries } from "../src/data/types";
 import { Window } from "../src/charts/panels/window";
 import { SECOND_NS, emptyRun, shownRun } from "./runs";
 
@@ -101,12 +104,84 @@ describe("latency", () => {
     expect(figures(panel([run], "latency", true), run)).toEqual({ min: [1], p25: [2], p50: [3], p75: [4], max: [5] });
   });
 
+  it("of several runs tells p50 and p99 of each apart without colour", async () => {
+    const columns = { "latency.p50": [100], "latency.p99": [200], "latency.max": [300] };
+    const runs = await Promise.all(Array.from({ length: 12 }, (_, i) => shownRun(columns, { label: `run ${i}` }, i)));
+    const { lines } = panel(runs, "latency")!;
+    for (let i = 0; i < 24; i += 2) {
+      const [p50, p99] = [lines[i]!, lines[i + 1]!];
+      expect([p50.label, p99.label]).toEqual([`p50, run ${i / 2}`, `p99, run ${i / 2}`]);
+      expect(p50.dash).not.toEqual(p99.dash);
+      expect(p50.width!).toBeLessThan(p99.width!);
+    }
+  });
+
   it("says why it is empty", async () => {
     const none = await shownRun({ "ends.timed_out": [4] });
     expect(panel([none], "latency")!.empty).toMatch(/No query was answered/);
     const sent = await shownRun({ "ends.sent_only": [4] }, { send_only: true });
     expect(panel([sent], "latency")!.empty).toMatch(/does not wait for answers/);
     expect(Object.keys(figures(panel([sent], "rate"), sent))).toEqual(["sent", "sent, no answer awaited"]);
+  });
+});
+
+describe("axes of durations", () => {
+  it("are logarithmic, or linear where the reader wants it, and nothing else changes", async () => {
+    const run = await shownRun({ "latency.p50": [1e6], "latency.max": ["beyond"], "lateness.p99": [5e4], sent: [1] });
+    const [log, linear] = (["log", "linear"] as const).map((scale) => panelsOf([run], 0, false, "", scale)) as [Panel[], Panel[]];
+    expect(linear.map(({ id }) => id)).toEqual(log.map(({ id }) => id));
+    const changed = linear.filter(({ scale }, i) => scale !== log[i]!.scale).map(({ id, unit }) => [id, unit]);
+    expect(changed).toEqual([["latency", "linear"], ["lateness", "linear"]]);
+    const axis = yAxisFor(linear.find(({ id }) => id === "latency")!, [Float64Array.of(1e6, Infinity)], {
+      heat_ns: null,
+      beyond: false,
+      timeout_ns: 5e9,
+      limits: [],
+    });
+    expect(axis.range[0]).toBe(0);
+    // What is beyond the timeout has a band above the figures.
+    const texts = axis.ticks(...axis.range, 5).map(({ text }) => text);
+    expect([texts[0], texts.at(-1)]).toEqual(["0", ">5 s"]);
+  });
+});
+
+describe("what was expected", () => {
+  const expected = (text: string, state: "pass" | "fail", limit: Limit | null) => ({ text, measured: "", state, limit });
+  const p99 = (state: "pass" | "fail") => expected("p99<5ms", state, { of: "latency", value: 5e6, slowest: 0.01 });
+  const columns = { "latency.p99": [1e6], "latency.max": [2e6], "ends.timed_out": [1], "lateness.p99": [1e3], sent: [9] };
+
+  it("is a line in the chart that shows the figure, with its outcome as a sign", async () => {
+    const all = [
+      p99("fail"),
+      expected("loss<1%", "pass", { of: "loss", value: 0.01, slowest: null }),
+      expected("rate>=9", "pass", { of: "rate", value: 9, slowest: null }),
+      expected("lateness.p99<1ms", "pass", { of: "lateness", value: 1e6, slowest: 0.01 }),
+      expected("servfail<1%", "pass", null),
+    ];
+    const run = await shownRun(columns, { expectations: all });
+    const labels = panelsOf([run], 0, false).map(({ id, limits = [] }) => [id, ...limits.map(({ label }) => label)].join(" "));
+    expect(labels).toEqual(["rate ✓ rate>=9", "losses ✓ loss<1%", "latency ✗ p99<5ms", "lateness ✓ lateness.p99<1ms", "generator"]);
+  });
+
+  it("of several runs is one line, without a sign where they differ", async () => {
+    const runs = [await shownRun(columns, { expectations: [p99("fail")] }), await shownRun(columns, { expectations: [p99("pass")] }, 1)];
+    expect(panel(runs, "latency")!.limits!.map(({ label }) => label)).toEqual(["p99<5ms"]);
+    const other = await shownRun(columns, { label: "other" }, 2);
+    expect(panel([...runs.slice(0, 1), other], "latency")!.limits!.map(({ label }) => label)).toEqual(["✗ p99<5ms, run"]);
+  });
+
+  it("widens an axis that nearly reaches it, and no other", () => {
+    expect(reachable([5e6, 1e9], [1e5, 1e6], "log")).toEqual([5e6]);
+    expect(reachable([1e3], [1e5, 1e6], "log")).toEqual([]);
+    expect(reachable([2, 3], [0, 1], "linear")).toEqual([2]);
+    expect(reachable([5], [0, 0], "linear")).toEqual([5]);
+  });
+
+  it("stands in the curve as far as its share of the queries", () => {
+    const curve = { title: "response time", count: 1000, unanswered: 0, slowest: [1, 0.1, 0.01], ns: [1e6, 2e6, 3e6] };
+    const panel = curvePanel([{ ...emptyRun(), curves: [curve], expectations: [p99("pass")] }])!;
+    expect(panel.frame.y).toEqual([1e6, 1e7]);
+    expect(curvePanel([{ ...emptyRun(), curves: [curve] }], "linear")!.frame.y[0]).toBe(0);
   });
 });
 
@@ -226,6 +301,32 @@ describe("watched series", () => {
     const first = panel([run], "watched.0.drops")!;
     expect([first.group, first.note]).toEqual(["Host: the host", "3 of 4 series that moved; search to see others"]);
     expect(movement(Float64Array.from([NaN]))).toBe(0);
+  });
+
+  it("that are flat come last, also among those found; a loss at a constant rate does not", async () => {
+    const columns = {
+      // Intervals differ in length, so a constant rate is another count.
+      covered_ns: [SECOND_NS, SECOND_NS / 2],
+      "watched.0.level": [10, 5],
+      "watched.0.full": [4096, 4096],
+      "watched.0.slow": [4, 5],
+      "watched.0.drops": [10, 5],
+      // Some thousandths of a CPU, which cannot be seen on an axis up to one.
+      "watched.0.cpu_ns": [SECOND_NS / 500, SECOND_NS / 400],
+    };
+    const [level, full] = [series("level"), series("full", "gauge")];
+    const [slow, drops] = [series("slow", "gauge", "count", 2), series("drops", "counter", "count", 0)];
+    const all = [level, full, series("cpu_ns", "counter", "ns"), slow, drops];
+    const run = await shownRun(columns, { watched: [source("host", all)] });
+    const ids = (...names: string[]) => names.map((name) => `watched.0.${name}`);
+    expect(watchedIds(run)).toEqual(ids("drops", "slow", "cpu_ns", "level"));
+    expect(watchedIds(run, "host")).toEqual(ids("slow", "drops", "level", "full", "cpu_ns"));
+    // At the end of a run nothing is due any more, and everything falls.
+    const ended = await shownRun(
+      { scheduled: [9, 9, 0], asked_micro: [9, 9, 0], "watched.0.level": [5, 5, 0], "watched.0.slow": [4, 5, 5] },
+      { watched: [source("host", [level, slow])] },
+    );
+    expect(watchedIds(ended)).toEqual(ids("slow", "level"));
   });
 
   it("are rates, shares of a CPU, and highest values in their units", async () => {

@@ -79,5 +79,6 @@ fn expectation(comparison: &compare::Comparison, bound: &compare::BoundOutcome) 
             BoundState::Exceeded => "fail",
             BoundState::NotJudged(_) => "undecided",
         },
+        limit: None,
     }
 }

@@ -189,6 +189,20 @@ pub struct Expectation {
     /// Undecided: the generator's own part in what was measured may decide it, or the runs do not say it. One of
     /// `pass`, `fail`, `undecided`
     pub state: &'static str,
+    /// Its line in the charts; `null` where none of them shows the figure.
+    pub limit: Option<Limit>,
+}
+
+/// What an expectation compares a figure with, where a chart shows that figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// The figure: the headline latency, how late queries were sent, the rate answered or sent, or the share of the
+    /// queries that was not answered. One of `latency`, `lateness`, `rate`, `sent_rate`, `loss`
+    pub of: &'static str,
+    /// Nanoseconds, queries per second, or 0 to 1.
+    pub value: f64,
+    /// Of a percentile, the share of the slowest queries: 0.01 of p99; `null` of others.
+    pub slowest: Option<f64>,
 }
 
 /// What a reader must know before the figures.

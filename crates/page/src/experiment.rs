@@ -18,7 +18,7 @@ use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
 use dnsdyno_text::escaped;
 
 use crate::Options;
-use chart::{Chart, Curve, Point, Scale};
+use chart::{Across, Chart, Curve, Point, Scale};
 use document::{Document, table};
 
 /// The page of an experiment, as an HTML file.
@@ -33,7 +33,9 @@ pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
         .collect();
     page.list(&answers, "answers");
     page.list(&report.result.notes, "notes");
-    page.section("curves", "Against the load", &curves(report));
+    let heading =
+        only_load(report).map_or_else(|| "Against the load".to_owned(), |load| format!("Under {load}"));
+    page.section("curves", &heading, &curves(report));
     page.section("figures", "Figures", &figures(report));
     if words::found(report.result).next().is_some() {
         page.section("found", "Searches and programs", &found(report));
@@ -67,6 +69,20 @@ fn curves(report: &ExperimentReport<'_>) -> String {
     )
 }
 
+/// The loads of runs, which the charts show.
+fn loads<'a>(report: &'a ExperimentReport<'_>) -> Vec<&'a str> {
+    let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
+    report.result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect()
+}
+
+/// The name of the load where there is one: a curve would be a single point, so the servers stand beside each other.
+fn only_load<'a>(report: &'a ExperimentReport<'_>) -> Option<&'a str> {
+    match loads(report)[..] {
+        [load] => Some(load),
+        _ => None,
+    }
+}
+
 fn names(report: &ExperimentReport<'_>) -> Vec<String> {
     report.result.design.subjects.iter().map(|subject| subject.name.clone()).collect()
 }
@@ -96,20 +112,23 @@ fn chart(
     of: &dyn Fn(&CellResult) -> Option<Spread>,
 ) -> Option<String> {
     let result = report.result;
-    let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
-    let loads: Vec<&str> = result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect();
+    let loads = loads(report);
     let measured = result.cells.iter().filter(|cell| !cell.runs.is_empty());
-    let at_rates = differ_by_rate(measured.map(|cell| (cell.cell.load, cell.asked_qps)));
+    let across = match () {
+        () if only_load(report).is_some() => Across::Servers(names(report)),
+        () if differ_by_rate(measured.map(|cell| (cell.cell.load, cell.asked_qps))) => Across::Rates,
+        () => Across::Loads(loads.iter().map(|name| (*name).to_owned()).collect()),
+    };
     let subjects = result.design.subjects.len();
     let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
     let point = |cell: &CellResult| {
         let spread = of(cell)?;
         let load = words::load(result, cell.cell.load);
         let place = || loads.iter().position(|name| **name == load);
-        let x = if at_rates {
-            cell.asked_qps?
-        } else {
-            place()? as f64 + chart::beside(cell.cell.subject, subjects)
+        let x = match across {
+            Across::Rates => cell.asked_qps?,
+            Across::Loads(_) => place()? as f64 + chart::beside(cell.cell.subject, subjects),
+            Across::Servers(_) => place().map(|_| cell.cell.subject as f64)?,
         };
         let name = format!(
             "{} under {}: {}",
@@ -131,9 +150,7 @@ fn chart(
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return None;
     }
-    let names = || loads.iter().map(|name| (*name).to_owned()).collect();
-    let ticks = if at_rates { None } else { Some(names()) };
-    Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, ticks }.svg())
+    Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, across }.svg())
 }
 
 fn figures(report: &ExperimentReport<'_>) -> String {

@@ -23,6 +23,7 @@ mod heat;
 mod html;
 mod labels;
 mod levels;
+mod limits;
 mod made;
 mod pack;
 mod qualification;

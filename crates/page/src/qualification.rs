@@ -45,6 +45,7 @@ fn tell(run: &mut Run, attempt: &Attempt) {
         text,
         measured: failure.map_or(measured, Failure::words),
         state: if failure.is_none() { "pass" } else { not_passed },
+        limit: None,
     };
     let of_steps = attempt.steps.iter().map(|step| {
         outcome(format!("step of {}", load_words(step.qps)), step.failure.as_ref(), step.figures.words())
@@ -57,6 +58,7 @@ fn tell(run: &mut Run, attempt: &Attempt) {
             None => format!("{} of {}", command.succeeded, command.times),
         },
         state: if command.first_failure.is_none() { "pass" } else { "fail" },
+        limit: None,
     });
     let mut all = Vec::new();
     if of_steps.is_empty() {

@@ -13,7 +13,7 @@ use crate::error::PageError;
 use crate::levels::{Levels, rows_of_whole_levels};
 use crate::pack::Packer;
 use crate::watched::Chosen;
-use crate::{curves, made, tables};
+use crate::{curves, limits, made, tables};
 
 /// The packed series of a run.
 pub type Blob = Vec<u8>;
@@ -124,12 +124,14 @@ fn expectations(path: &Path, digest: &Digest) -> Result<(Vec<Expectation>, Optio
         }
     };
     let Judged { of_run, of_each } = kept.judge(digest, path)?;
-    let of_run = of_run.iter().map(|outcome| Expectation {
+    let headline = digest.header.headline;
+    let of_run = of_run.iter().zip(&kept.of_run).map(|(outcome, expectation)| Expectation {
         text: outcome.text.clone(),
         measured: outcome_measured_text(outcome),
         state: state(outcome.decision),
+        limit: limits::limit(expectation, headline),
     });
-    let of_each = of_each.iter().map(|outcome| Expectation {
+    let of_each = of_each.iter().zip(&kept.of_each).map(|(outcome, expectation)| Expectation {
         text: format!("each {}", outcome.text),
         measured: [each_measured_text(outcome)]
             .into_iter()
@@ -137,6 +139,7 @@ fn expectations(path: &Path, digest: &Digest) -> Result<(Vec<Expectation>, Optio
             .collect::<Vec<_>>()
             .join("; "),
         state: state(outcome.decision()),
+        limit: limits::limit(expectation, headline),
     });
     Ok((of_run.chain(of_each).collect(), None))
 }

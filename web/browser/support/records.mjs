@@ -40,6 +40,17 @@ const RECIPES = {
     faults: ["--stall", "1s..1.5s"],
     load: (at) => ["-s", at.udp, "--rate", "1k", "--for", "3s", "--interval", "250ms"],
   },
+  // As one prints it: of usual length, with what was expected of it.
+  ten: {
+    faults: ["--loss", "1%"],
+    load: (at) => [
+      "-s", at.udp, "--rate", "400", "--for", "10s", "--timeout", "500ms",
+      ...["--expect", "p99<5ms", "--expect", "loss<5%", "--expect", "rate>=100"],
+    ],
+    codes: [0, 1, 5],
+  },
+  // With the names of sockets, which are long.
+  watched: { load: (at) => ["-s", at.udp, "--watch", "auto", ...CONSTANT] },
   slow: { delay: "20ms", load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],

@@ -11,6 +11,9 @@ export type Theme = "light" | "dark";
 /** What an instant on the time axis is called. */
 export type TimeLabels = "elapsed" | "utc";
 
+/** Of the axes of durations. */
+export type Scale = "log" | "linear";
+
 export interface Range {
   from_ns: number;
   to_ns: number;
@@ -18,12 +21,17 @@ export interface Range {
 
 export interface ChartOptions {
   theme: Theme;
+  scale?: Scale;
 }
 
 export interface TimeChartOptions extends ChartOptions {
   time?: TimeLabels;
   /** The run whose heat map, parts, watched series and generator are shown; 0 unless told. */
   selected?: number;
+  /** What is shown first; the whole run unless told. */
+  range?: Range;
+  boxes?: boolean;
+  search?: string;
   /** Called after each change of the shown range; `whole` where it is the whole run. */
   onRange?: (range: Range, whole: boolean) => void;
   /** Called when there are other charts than before, which only `setRuns` and `select` can cause. */
@@ -40,6 +48,8 @@ export interface Chart {
   /** The figures at an instant (of a chart over time) or at a place of the x axis, by the name of the series. */
   valuesAt(x: number): Record<string, Value>;
   range(): Range | null;
+  /** What is drawn, as an SVG file; `null` where nothing is. */
+  svg(): string | null;
 }
 
 /** A figure in its base unit (ns, queries per second, 0 to 1); `"beyond"` the timeout; `null` where there is none. */
@@ -62,12 +72,14 @@ export interface Charts {
 /** The charts under one time axis. */
 export interface TimeCharts extends Charts {
   range(): Range;
+  isWhole(): boolean;
   setRange(from_ns: number, to_ns: number): void;
   /** Shows the whole run. */
   resetRange(): void;
   setTime(labels: TimeLabels): void;
   /** Boxes (min, 25, 50, 75, max) in place of the heat map. */
   setBoxes(on: boolean): void;
+  setScale(scale: Scale): void;
   /** Shows the heat map, the parts, the watched series and the generator of this run. */
   select(run: number): void;
   /** Shows the watched series whose names have these words, or with an empty text those that tell most; how many. */

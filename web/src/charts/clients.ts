@@ -2,7 +2,7 @@
 import type { Run } from "../data/types";
 import { count } from "../format/units";
 import type { Pen } from "./pen";
-import { faint } from "./theme";
+import { faint, hueOf } from "./theme";
 import { ceiling, figureTick, linearTicks, logTicks } from "./ticks";
 import type { PointLine, XYPanel } from "./xy";
 
@@ -27,7 +27,7 @@ export function clientsPanel(runs: Run[]): XYPanel | null {
   const lines = shown.map(({ run, i, bars }): PointLine => ({
     label: shown.length === 1 ? "clients" : run.label,
     unit: "count",
-    colour: (p) => p.hues[i % p.hues.length]!,
+    colour: hueOf(i),
     points: bars.map((bar) => ({ x: Math.sqrt(place(bar.from_queries) * place(bar.to_queries + 1)), y: bar.clients })),
     timeout_ns: 0,
   }));

@@ -12,5 +12,6 @@ export function emptyChart(container: HTMLElement, id: string, title: string, wh
   words.textContent = why;
   element.append(head, words);
   container.append(element);
-  return { id, title, element, table: () => ({ columns: [], rows: [] }), valuesAt: () => ({}), range: () => null };
+  const none = () => null;
+  return { id, title, element, table: () => ({ columns: [], rows: [] }), valuesAt: () => ({}), range: none, svg: none };
 }

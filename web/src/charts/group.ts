@@ -1,6 +1,6 @@
 /** The charts under one time axis: one range, one cursor. */
 import type { DecodedRun } from "../data/decode";
-import type { Chart, Range, TimeChartOptions, TimeCharts, TimeLabels, Theme } from "./api";
+import type { Chart, Range, Scale, TimeChartOptions, TimeCharts, TimeLabels, Theme } from "./api";
 import { emptyChart } from "./empty";
 import { panelsOf } from "./panels";
 import type { Panel, ShownRun } from "./panels/panel";
@@ -11,6 +11,10 @@ import type { Shared } from "./shared";
 import { Strip } from "./strip";
 import { TimeChart } from "./timechart";
 import { follow, widthOf } from "./width";
+
+/** The charts over time that tell what a run has shown. */
+const PRINTED_FIRST = ["rate", "losses", "latency"];
+const MOST_PRINTED = 10;
 
 export class TimeGroup implements TimeCharts {
   private readonly element = document.createElement("div");
@@ -25,6 +29,7 @@ export class TimeGroup implements TimeCharts {
   private drawn: TimeChart[] = [];
   private cursor_ns: number | null = null;
   private width: number;
+  private onPaper = false;
 
   constructor(
     container: HTMLElement,
@@ -37,10 +42,12 @@ export class TimeGroup implements TimeCharts {
       range: { from_ns: 0, to_ns: 1 },
       theme: options.theme,
       time: options.time ?? "elapsed",
-      boxes: false,
-      search: "",
+      boxes: options.boxes ?? false,
+      scale: options.scale ?? "log",
+      search: options.search ?? "",
     };
     this.shared.range = this.whole();
+    if (options.range) this.shared.range = this.clamped(options.range);
     this.element.className = "chart-list";
     this.spoken.className = "chart-spoken";
     this.spoken.setAttribute("aria-live", "polite");
@@ -49,7 +56,7 @@ export class TimeGroup implements TimeCharts {
     this.strip = new Strip(this.element, this.shared);
     this.element.append(this.spoken);
     this.rebuild();
-    this.unfollow = follow(this.element, (width) => this.setWidth(width));
+    this.unfollow = follow(this.element, (width, onPaper) => this.setSize(width, onPaper));
     this.prepare();
   }
 
@@ -61,15 +68,25 @@ export class TimeGroup implements TimeCharts {
     return { ...this.shared.range };
   }
 
+  isWhole(): boolean {
+    const [range, whole] = [this.shared.range, this.whole()];
+    return range.from_ns <= whole.from_ns && range.to_ns >= whole.to_ns;
+  }
+
   setRange(from_ns: number, to_ns: number): void {
+    this.shared.range = this.clamped({ from_ns, to_ns });
+    this.showRange();
+    this.options.onRange?.(this.range(), this.isWhole());
+  }
+
+  /** Within the run, and not too short. */
+  private clamped({ from_ns, to_ns }: Range): Range {
     const whole = this.whole();
     // Two intervals are the least in which something can be seen.
     const least = Math.min(2 * (this.shared.runs[0]?.run.interval_ns ?? 1), whole.to_ns);
     const length = Math.min(Math.max(to_ns - from_ns, least), whole.to_ns);
     const from = Math.min(Math.max(from_ns, 0), whole.to_ns - length);
-    this.shared.range = { from_ns: from, to_ns: from + length };
-    this.showRange();
-    this.options.onRange?.(this.range(), this.isWhole());
+    return { from_ns: from, to_ns: from + length };
   }
 
   resetRange(): void {
@@ -88,6 +105,11 @@ export class TimeGroup implements TimeCharts {
 
   setBoxes(on: boolean): void {
     this.shared.boxes = on;
+    this.refresh();
+  }
+
+  setScale(scale: Scale): void {
+    this.shared.scale = scale;
     this.refresh();
   }
 
@@ -125,11 +147,6 @@ export class TimeGroup implements TimeCharts {
     return { from_ns: 0, to_ns: Math.max(1, ...ends) };
   }
 
-  private isWhole(): boolean {
-    const [range, whole] = [this.shared.range, this.whole()];
-    return range.from_ns <= whole.from_ns && range.to_ns >= whole.to_ns;
-  }
-
   /** Draws the same charts with other data, or others where the data has other charts. */
   private refresh(): void {
     const panels = this.panelsNow();
@@ -163,17 +180,27 @@ export class TimeGroup implements TimeCharts {
       return chart;
     });
     register(this.members);
+    this.markFirst();
     this.showRange();
   }
 
+  /** Those that are printed first; of a page without them, as of what was only watched, some of the others. */
+  private markFirst(): void {
+    const first = this.members.filter(({ id }) => PRINTED_FIRST.includes(id));
+    const printed = new Set(first.length > 0 ? first : this.members.slice(0, MOST_PRINTED));
+    for (const chart of this.members) chart.element.classList.toggle("print-all", !printed.has(chart));
+    for (const heading of this.element.querySelectorAll(".chart-group")) heading.classList.toggle("print-all", first.length > 0);
+  }
+
   private panelsNow(): Panel[] {
-    const { runs, boxes, search } = this.shared;
-    return panelsOf(runs, this.selected, boxes, search);
+    const { runs, boxes, search, scale } = this.shared;
+    return panelsOf(runs, this.selected, boxes, search, scale);
   }
 
   private remove(): void {
     forget(this.members);
     this.drawn.forEach((chart) => chart.destroy());
+    this.drawn = [];
     this.members.forEach((chart) => chart.element.remove());
     this.element.querySelectorAll(".chart-group").forEach((element) => element.remove());
   }
@@ -186,10 +213,10 @@ export class TimeGroup implements TimeCharts {
     this.moveCursor(at !== null && at >= from_ns && at < to_ns ? at : null);
   }
 
-  private setWidth(width: number): void {
-    if (width === this.width || width === 0) return;
-    this.width = width;
-    this.drawn.forEach((chart) => chart.setWidth(width));
+  private setSize(width: number, onPaper: boolean): void {
+    if ((width === this.width && onPaper === this.onPaper) || width === 0) return;
+    [this.width, this.onPaper] = [width, onPaper];
+    this.drawn.forEach((chart) => chart.setSize(width, onPaper));
     this.strip.update(marginsFor(width), this.plotWidth());
   }
 

@@ -6,6 +6,7 @@
 import { bucketFrom_ns } from "../data/heat";
 import type { Window } from "./panels/window";
 import { BEYOND_HEIGHT, type Pen } from "./pen";
+import { isRecorded } from "./recorder";
 import { channels } from "./theme";
 
 /** The queries per second in the palest and in the most intense cell. */
@@ -37,22 +38,74 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacit
   if (!heat || width < 1 || height < 1 || window.length === 0) return null;
   const range = heatRange_ns(window);
   const columns = columnsOf(pen, window, width);
-  const image = new ImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
-  const scale = range && paintCells(pen, window, columns, pixels, width, height);
-  paintBeyond(pen, beyond, window, columns, pixels, width);
-  // Not straight onto the chart: pixels put there would replace the grid where they are transparent.
-  const canvas = document.createElement("canvas");
-  canvas.width = width;
-  canvas.height = height;
-  const ctx = canvas.getContext("2d");
-  if (!ctx) return scale;
-  ctx.putImageData(image, 0, 0);
+  const cells = isRecorded(pen.ctx) ? new Shapes(pen) : new Pixels(pen, width, height);
+  const scale = range && paintCells(pen, window, columns, cells, width, height);
+  paintBeyond(pen, beyond, window, columns, cells, width);
   pen.ctx.save();
   pen.ctx.globalAlpha = opacity;
-  pen.ctx.drawImage(canvas, Math.round(pen.box.left), Math.round(pen.box.top));
+  cells.finish();
   pen.ctx.restore();
   return scale;
+}
+
+/** Takes rectangles of one colour in pixels from the upper left corner of what is between the axes. */
+interface Cells {
+  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void;
+  /** Puts them on the chart. */
+  finish(): void;
+}
+
+/** As {@link packed}. */
+type Colour = number;
+
+class Pixels implements Cells {
+  private readonly image: ImageData;
+  private readonly pixels: Uint32Array;
+
+  constructor(
+    private readonly pen: Pen,
+    private readonly width: number,
+    height: number,
+  ) {
+    this.image = new ImageData(width, height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+  }
+
+  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void {
+    for (let y = top; y < bottom; y++) this.pixels.fill(colour, y * this.width + left, y * this.width + right);
+  }
+
+  finish(): void {
+    const { ctx, box } = this.pen;
+    // Not straight onto the chart: pixels put there would replace the grid where they are transparent.
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [this.image.width, this.image.height];
+    canvas.getContext("2d")?.putImageData(this.image, 0, 0);
+    ctx.drawImage(canvas, Math.round(box.left), Math.round(box.top));
+  }
+}
+
+/** For a chart that is recorded: a path for each colour. */
+class Shapes implements Cells {
+  private readonly paths = new Map<Colour, Path2D>();
+
+  constructor(private readonly pen: Pen) {}
+
+  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void {
+    const path = this.paths.get(colour) ?? this.pen.path();
+    this.paths.set(colour, path);
+    const { box } = this.pen;
+    path.rect(Math.round(box.left) + left, Math.round(box.top) + top, right - left, bottom - top);
+  }
+
+  finish(): void {
+    const { ctx } = this.pen;
+    for (const [colour, path] of this.paths) {
+      const [r, g, b, a] = [0, 8, 16, 24].map((bits) => (colour >>> bits) & 255) as [number, number, number, number];
+      ctx.fillStyle = `rgb(${r} ${g} ${b} / ${a / 255})`;
+      ctx.fill(path);
+    }
+  }
 }
 
 /** Which columns of pixels an interval has, from `first[i]` to before `end[i]`; and how long the intervals of a column are. */
@@ -81,38 +134,55 @@ function paintCells(
   pen: Pen,
   window: Window,
   columns: Columns,
-  pixels: Uint32Array,
+  cells: Cells,
   width: number,
   height: number,
 ): HeatScale | null {
   const { rows } = window;
-  const places = new Map<number, number>();
-  const counts: Float32Array[] = [];
+  // Durations that are shorter than a pixel on a linear axis are one row of cells.
+  const places = new Map<number, { top: number; bottom: number; line: Float32Array }>();
+  const placeOf = new Map<number, { line: Float32Array }>();
   window.level.heat!.forEach(rows.first, rows.end, (row, bucket, count) => {
-    let place = places.get(bucket);
-    if (place === undefined) {
-      place = counts.push(new Float32Array(width)) - 1;
-      places.set(bucket, place);
+    let place = placeOf.get(bucket);
+    if (!place) {
+      const top = Math.max(0, Math.round(pen.y(bucketFrom_ns(bucket + 1)) - pen.box.top));
+      const bottom = Math.min(height, Math.max(top + 1, Math.round(pen.y(bucketFrom_ns(bucket)) - pen.box.top)));
+      const same = places.get(top) ?? { top, bottom, line: new Float32Array(width) };
+      same.bottom = Math.max(same.bottom, bottom);
+      places.set(top, same);
+      placeOf.set(bucket, same);
+      place = same;
     }
-    const line = counts[place]!;
+    const { line } = place;
     for (let x = columns.first[row - rows.first]!; x < columns.end[row - rows.first]!; x++) line[x]! += count;
   });
-  const [low_qps, high_qps] = extremes(counts, columns.covered_s);
+  const all = [...places.values()];
+  const [low_qps, high_qps] = extremes(
+    all.map(({ line }) => line),
+    columns.covered_s,
+  );
   if (!(high_qps > 0)) return null;
   const colours = ramp(pen.colours.heat);
   const steps = Math.log(high_qps / low_qps) || 1;
-  for (const [bucket, place] of places) {
-    const top = Math.max(0, Math.round(pen.y(bucketFrom_ns(bucket + 1)) - pen.box.top));
-    const bottom = Math.min(height, Math.max(top + 1, Math.round(pen.y(bucketFrom_ns(bucket)) - pen.box.top)));
-    const line = counts[place]!;
-    for (let x = 0; x < width; x++) {
-      if (line[x] === 0) continue;
+  for (const { top, bottom, line } of all) {
+    fillRuns(cells, width, top, bottom, (x) => {
+      if (line[x] === 0) return 0;
       const share = Math.log(line[x]! / columns.covered_s[x]! / low_qps) / steps;
-      const colour = colours[Math.round(Math.min(1, Math.max(0, share)) * (colours.length - 1))]!;
-      for (let y = top; y < bottom; y++) pixels[y * width + x] = colour;
-    }
+      return colours[Math.round(Math.min(1, Math.max(0, share)) * (colours.length - 1))]!;
+    });
   }
   return { low_qps, high_qps };
+}
+
+/** Fills a row of cells, of which neighbours of one colour are one; 0 is nothing. */
+function fillRuns(cells: Cells, width: number, top: number, bottom: number, colourAt: (x: number) => Colour): void {
+  let [from, colour] = [0, 0];
+  for (let x = 0; x <= width; x++) {
+    const next = x < width ? colourAt(x) : 0;
+    if (next === colour) continue;
+    if (colour !== 0) cells.fill(from, x, top, bottom, colour);
+    [from, colour] = [x, next];
+  }
 }
 
 function extremes(counts: Float32Array[], covered_s: Float64Array): [number, number] {
@@ -134,7 +204,7 @@ function paintBeyond(
   beyond: Float64Array,
   window: Window,
   columns: Columns,
-  pixels: Uint32Array,
+  cells: Cells,
   width: number,
 ): void {
   const height = Math.round((BEYOND_HEIGHT - 3) * pen.ratio);
@@ -146,13 +216,12 @@ function paintBeyond(
     for (let x = columns.first[i]!; x < columns.end[i]!; x++) share[x] = Math.max(share[x]!, here);
   }
   const [r, g, b] = channels(pen.colours.timedOut) as [number, number, number];
-  for (let x = 0; x < width; x++) {
-    if (share[x] === 0) continue;
+  fillRuns(cells, width, 0, height, (x) => {
+    if (share[x] === 0) return 0;
     // Four decades, from one in 10,000 on.
     const opacity = Math.min(1, Math.max(0.3, 1 + Math.log10(share[x]!) * 0.175));
-    const colour = packed(r, g, b, Math.round(opacity * 255));
-    for (let y = 0; y < height; y++) pixels[y * width + x] = colour;
-  }
+    return packed(r, g, b, Math.round(opacity * 255));
+  });
 }
 
 /** 256 colours from stops at equal distances. */

@@ -10,7 +10,8 @@ import { loadPanels } from "./load";
 import { XYGroup } from "./xy";
 
 export { hasWatched } from "./panels/watched";
-export { runColour } from "./theme";
+export { keyElement } from "./key";
+export { runLook } from "./theme";
 export type * from "./api";
 
 /** All charts over time, under one time axis: at least rate, latency and generator. */
@@ -20,13 +21,13 @@ export function mountTimeCharts(container: HTMLElement, runs: DecodedRun[], opti
 
 /** The logarithmic percentile curves of all runs over each other; `null` where no run has any latency. */
 export function mountCurve(container: HTMLElement, runs: Run[], options: ChartOptions): Charts | null {
-  const panel = curvePanel(runs);
+  const panel = curvePanel(runs, options.scale ?? "log");
   return panel && new XYGroup(container, [panel], options);
 }
 
 /** What was answered at each rate that was asked; `null` where there is one rate only. */
 export function mountLoadResponse(container: HTMLElement, runs: Run[], options: ChartOptions): Charts | null {
-  const panels = loadPanels(runs);
+  const panels = loadPanels(runs, options.scale ?? "log");
   return panels && new XYGroup(container, panels, options);
 }
 

@@ -5,6 +5,7 @@
 import type { ComparedMetric, Comparison } from "../data/types";
 import { duration, percent, rate } from "../format/units";
 import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./api";
+import { laidOutSvg } from "./laidout";
 import { forget, register } from "./registry";
 import { palette } from "./theme";
 import { linearTicks, percentTick } from "./ticks";
@@ -13,12 +14,14 @@ export class Intervals implements Charts, Chart {
   readonly id = "intervals";
   readonly title = "Difference of B to A";
   readonly element = document.createElement("figure");
+  private theme: Theme;
 
   constructor(
     container: HTMLElement,
     private readonly comparison: Comparison,
     { theme }: ChartOptions,
   ) {
+    this.theme = theme;
     this.element.className = "chart intervals";
     this.element.dataset.chart = this.id;
     const { metrics } = comparison;
@@ -37,6 +40,7 @@ export class Intervals implements Charts, Chart {
   }
 
   setTheme(theme: Theme): void {
+    this.theme = theme;
     const colours = palette(theme);
     const names = {
       a: colours.asked,
@@ -50,6 +54,10 @@ export class Intervals implements Charts, Chart {
 
   range(): null {
     return null;
+  }
+
+  svg(): string {
+    return laidOutSvg(this.element, palette(this.theme).paper);
   }
 
   /** Of the metric with this number. */

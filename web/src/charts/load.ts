@@ -6,11 +6,13 @@
  */
 import type { LoadPoint, LoadResponse, Run } from "../data/types";
 import { rate } from "../format/units";
+import type { Scale } from "./api";
+import { type ShownLimit, limitsOf, paintLimits } from "./limits";
 import { BEYOND_HEIGHT, type Pen } from "./pen";
-import { runDash } from "./theme";
+import { dashOf, hueOf } from "./theme";
 import { ceiling, figureTick, linearTicks, percentTick } from "./ticks";
 import type { Point, PointLine, XYPanel } from "./xy";
-import { logAxis } from "./yaxis";
+import { durationAxis } from "./yaxis";
 
 /** A load response to draw. */
 interface Shown {
@@ -21,7 +23,7 @@ interface Shown {
   timeout_ns: number;
 }
 
-export function loadPanels(runs: Run[]): XYPanel[] | null {
+export function loadPanels(runs: Run[], scale: Scale = "log"): XYPanel[] | null {
   const shown = shownOf(runs);
   const points = shown.flatMap((s) => s.points);
   if (points.length < 2) return null;
@@ -36,7 +38,11 @@ export function loadPanels(runs: Run[]): XYPanel[] | null {
     xText: (asked_qps: number) => `asked ${rate(asked_qps)}/s`,
     under: (pen: Pen) => paintKnee(pen, knee, false),
   };
-  return [answeredPanel(shown, x, common, knee), sharePanel(shown, x, common), latencyPanel(shown, x, common)];
+  return [
+    answeredPanel(shown, x, common, knee),
+    sharePanel(shown, x, common, limitsOf(runs, "loss")),
+    latencyPanel(shown, x, common, scale, limitsOf(runs, "latency")),
+  ];
 }
 
 type Common = Pick<XYPanel, "x" | "xTitle" | "xText" | "under">;
@@ -91,7 +97,7 @@ function answeredPanel(shown: Shown[], x: [number, number], common: Common, knee
         ]
       : [
           asked,
-          ...shown.map((s) => rates(s, s.label, hue(s), (p) => p.answered_qps, { dots: true, dash: runDash(s.index) })),
+          ...shown.map((s) => rates(s, s.label, hue(s), (p) => p.answered_qps, { dots: true, dash: dashOf(s.index) })),
         ];
   const high = ceiling(Math.max(...lines.flatMap((line) => line.points.map(({ y }) => y))));
   return {
@@ -114,13 +120,13 @@ function kneeText({ held_qps, lost_qps, rule }: NonNullable<LoadResponse["knee"]
   return `${held}${lost}. Rule: ${rule}`;
 }
 
-function sharePanel(shown: Shown[], x: [number, number], common: Common): XYPanel {
+function sharePanel(shown: Shown[], x: [number, number], common: Common, losses: ShownLimit[]): XYPanel {
   const lines = shown.map((s): PointLine => ({
     label: shown.length === 1 ? "answered" : s.label,
     unit: "share",
     colour: shown.length === 1 ? (p) => p.answered : hue(s),
     dots: true,
-    dash: shown.length === 1 ? [] : runDash(s.index),
+    dash: shown.length === 1 ? [] : dashOf(s.index),
     points: s.points.map((p) => ({ x: p.asked_qps, y: p.answered_share ?? NaN })),
     timeout_ns: s.timeout_ns,
   }));
@@ -133,10 +139,15 @@ function sharePanel(shown: Shown[], x: [number, number], common: Common): XYPane
     y: { ticks: (low, _high, most) => linearTicks(low, 1, most).map((at) => ({ at, text: percentTick(at) })) },
     lines,
     ...common,
+    over: (pen) =>
+      paintLimits(
+        pen,
+        losses.map(({ label, value }) => ({ label, value: 1 - value })),
+      ),
   };
 }
 
-function latencyPanel(shown: Shown[], x: [number, number], common: Common): XYPanel {
+function latencyPanel(shown: Shown[], x: [number, number], common: Common, scale: Scale, limits: ShownLimit[]): XYPanel {
   const latency = (
     s: Shown,
     label: string,
@@ -175,24 +186,24 @@ function latencyPanel(shown: Shown[], x: [number, number], common: Common): XYPa
             (p) => p.p99_ns,
           ),
         ]
-      : shown.map((s) => latency(s, `p99, ${s.label}`, hue(s), (p) => p.p99_ns, { dash: runDash(s.index) }));
+      : shown.map((s) => latency(s, `p99, ${s.label}`, hue(s), (p) => p.p99_ns, { dash: dashOf(s.index) }));
   const height = 200;
-  const axis = logAxis(
+  const axis = durationAxis(
+    scale,
     lines.map((line) => Float64Array.from(line.points, ({ y }) => y)),
-    null,
-    false,
     height,
-    shown[0]!.timeout_ns,
+    { timeout_ns: shown[0]!.timeout_ns, limits: limits.map(({ value }) => value) },
   );
   return {
     id: "load-latency",
     title: "Latency at each rate",
-    unit: "logarithmic",
+    unit: scale === "log" ? "logarithmic" : "linear",
     height,
     frame: { x, y: axis.range },
-    y: { log: true, ticks: axis.ticks },
+    y: { log: scale === "log", ticks: axis.ticks },
     lines,
     ...common,
+    over: (pen) => paintLimits(pen, limits),
   };
 }
 
@@ -201,7 +212,7 @@ function figure(value: number | "beyond" | null): number {
 }
 
 function hue({ index }: Shown): PointLine["colour"] {
-  return (p) => p.hues[index % p.hues.length]!;
+  return hueOf(index);
 }
 
 function shownOf(runs: Run[]): Shown[] {
@@ -212,10 +223,13 @@ function shownOf(runs: Run[]): Shown[] {
 
 /** Up to where all was held, and from where on not. */
 function paintKnee(pen: Pen, knee: LoadResponse["knee"] | undefined, labels: boolean): void {
-  const mark = (qps: number | null, colour: string, dash: number[], label: string, align: CanvasTextAlign) => {
+  const mark = (qps: number | null, colour: string, dash: number[], label: string, side: "left" | "right") => {
     if (qps === null) return;
     const x = pen.x(qps);
-    const path = new Path2D();
+    // At the end of the axis the second label stands below the first.
+    const below = side === "left" && x + pen.textWidth(label) + 5 * pen.ratio > pen.right;
+    const align = below ? "right" : side;
+    const path = pen.path();
     path.moveTo(x, pen.box.top);
     path.lineTo(x, pen.bottom);
     pen.stroke(path, { colour, width: 1.25, dash });
@@ -223,7 +237,7 @@ function paintKnee(pen: Pen, knee: LoadResponse["knee"] | undefined, labels: boo
       pen.text(
         label,
         x + (align === "right" ? -5 : 5) * pen.ratio,
-        pen.box.top + (BEYOND_HEIGHT / 2) * pen.ratio,
+        pen.box.top + BEYOND_HEIGHT * (below ? 1.5 : 0.5) * pen.ratio,
         pen.colours.ink,
         align,
       );

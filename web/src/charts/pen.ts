@@ -1,5 +1,6 @@
 /** Draws values between the axes of a plot. Widths are CSS pixels; places are pixels of the canvas. */
 import uPlot from "uplot";
+import { pathFor } from "./recorder";
 import { FONT, type Palette, faint } from "./theme";
 
 /** Height of the band above the upper end of a logarithmic axis, for what is beyond the timeout, in CSS pixels. */
@@ -58,6 +59,11 @@ export class Pen {
     return this.box.top + this.box.height;
   }
 
+  /** For what is drawn at once. */
+  path(): Path2D {
+    return pathFor(this.ctx);
+  }
+
   /** Calls `draw` with everything outside of the axes cut off. */
   within(draw: () => void): void {
     const { ctx, box } = this;
@@ -71,7 +77,7 @@ export class Pen {
 
   /** A line with a level part for each interval. It breaks where there is no value, or no interval. */
   steps({ from, to, values }: Steps, style: LineStyle): void {
-    const path = new Path2D();
+    const path = this.path();
     let last_to = NaN;
     for (let i = 0; i < values.length; i++) {
       const value = values[i]!;
@@ -86,7 +92,7 @@ export class Pen {
       path.lineTo(this.x(to[i]!), y);
       last_to = to[i]!;
     }
-    this.stroke(path, this.isDense(from.length) ? { ...style, width: Math.min(1, style.width ?? 1), dash: [] } : style);
+    this.stroke(path, this.isDense(from.length) ? { ...style, width: 0.6 * (style.width ?? 1.5), dash: [] } : style);
   }
 
   /** Whether intervals are narrower than a dash, which would cost much and show nothing. */
@@ -96,7 +102,7 @@ export class Pen {
 
   /** The area between two values per interval; `lower` is 0 where it is `null`. */
   area({ from, to, values }: Steps, lower: Float64Array | null, colour: string): void {
-    const path = new Path2D();
+    const path = this.path();
     let start = 0;
     const close = (end: number) => {
       for (let i = end - 1; i >= start; i--) {
@@ -130,7 +136,7 @@ export class Pen {
 
   /** A line through points. It breaks where there is no value. */
   line(points: { x: number; y: number }[], style: LineStyle & { dots?: boolean }): void {
-    const path = new Path2D();
+    const path = this.path();
     let drawn = false;
     for (const point of points) {
       if (Number.isNaN(point.y)) {

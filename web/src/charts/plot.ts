@@ -14,8 +14,11 @@
 import uPlot from "uplot";
 import type { Theme } from "./api";
 import { Pen } from "./pen";
+import { pictureOf } from "./picture";
+import { recorded } from "./recorder";
 import { Readout } from "./readout";
 import { FONT, type Palette, palette } from "./theme";
+import { PAPER_HEIGHT } from "./width";
 
 export interface Tick {
   at: number;
@@ -66,7 +69,7 @@ export function hasEndLabels(width: number): boolean {
 }
 
 export function marginsFor(width: number): Margins {
-  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 54, right: 22 };
+  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 60, right: 22 };
 }
 
 const X_AXIS_HEIGHT = 22;
@@ -79,6 +82,9 @@ export class Plot {
   private readonly u: uPlot;
   private colours: Palette;
   private frame: Frame = { x: [0, 1], y: [0, 1] };
+  private words = { title: "", unit: "" };
+  /** With its axes, in CSS pixels. */
+  height: number;
 
   constructor(
     container: HTMLElement,
@@ -86,6 +92,7 @@ export class Plot {
     width: number,
   ) {
     this.colours = palette(options.theme);
+    this.height = options.height;
     this.element = document.createElement("figure");
     this.element.className = "chart";
     this.element.dataset.chart = options.id;
@@ -107,6 +114,7 @@ export class Plot {
   }
 
   setTitle(title: string, unit: string): void {
+    this.words = { title, unit };
     this.title.replaceChildren(title, " ", small(unit));
     this.element.setAttribute("aria-label", `${title}, ${unit}`);
     this.u.ctx.canvas.setAttribute("aria-label", `${title}: see the table of this chart`);
@@ -122,9 +130,10 @@ export class Plot {
     this.u.redraw(false, true);
   }
 
-  setWidth(width: number): void {
+  setSize(width: number, onPaper: boolean): void {
     this.markNarrow(width);
-    this.u.setSize({ width, height: this.options.height });
+    this.height = Math.round(this.options.height * (onPaper ? PAPER_HEIGHT : 1));
+    this.u.setSize({ width, height: this.height });
   }
 
   /** Shows the cursor of another plot here, or none. */
@@ -139,6 +148,23 @@ export class Plot {
 
   placeOf(value: number): number {
     return this.u.valToPos(value, "x");
+  }
+
+  /** The chart as it is drawn now, as an SVG file. */
+  svg(): string {
+    const { u, readout, height } = this;
+    const drawing = recorded(u.ctx, () => u.batch(() => u.redraw(false, false)));
+    return pictureOf({
+      title: this.words.title,
+      unit: this.words.unit,
+      width: u.width,
+      height,
+      ratio: uPlot.pxRatio,
+      drawing,
+      key: readout.unlabelled,
+      scale: readout.heat,
+      colours: this.colours,
+    });
   }
 
   /** Width of what is between the axes, in CSS pixels. */

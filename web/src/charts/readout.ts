@@ -4,20 +4,21 @@
  */
 import { rate } from "../format/units";
 import type { HeatScale } from "./heatmap";
+import { type Look, keyElement } from "./key";
 
-export interface ReadoutItem {
+export interface ReadoutItem extends Look {
   label: string;
-  colour: string;
-  /** How the key is drawn. */
-  key: "line" | "dashes" | "area" | "none";
   text: string;
 }
 
 export class Readout {
   readonly element = document.createElement("p");
-  private readonly items = new Map<string, { span: HTMLElement; swatch: HTMLElement; value: HTMLElement }>();
+  private readonly items = new Map<string, { span: HTMLElement; swatch: Element; look: string; value: HTMLElement }>();
   private readonly at = document.createElement("span");
   readonly scale = document.createElement("span");
+  /** The series that only the readout names. */
+  unlabelled: ReadoutItem[] = [];
+  heat: HeatScale | null = null;
 
   constructor() {
     this.element.className = "chart-readout";
@@ -32,19 +33,27 @@ export class Readout {
    * the ends of their lines need no key.
    */
   show(at: string | null, items: ReadoutItem[], labelled: Set<string>): void {
+    this.unlabelled = items.filter(({ label }) => !labelled.has(label));
     this.element.classList.toggle("chart-readout-on", at !== null);
     this.at.textContent = at ?? "";
     if (items.length !== this.items.size || items.some((item) => !this.items.has(item.label))) this.build(items);
     for (const item of items) {
-      const { span, swatch, value } = this.items.get(item.label)!;
+      const shown = this.items.get(item.label)!;
+      const { span, value } = shown;
       span.classList.toggle("chart-labelled", labelled.has(item.label));
-      swatch.style.color = item.colour;
+      const look = lookOf(item);
+      if (look !== shown.look) {
+        const swatch = keyElement(item);
+        shown.swatch.replaceWith(swatch);
+        Object.assign(shown, { swatch, look });
+      }
       value.textContent = at === null ? "" : item.text;
     }
   }
 
   /** Shows which colours a heat map has from few to many queries. */
   showScale(scale: HeatScale | null, colours: string[]): void {
+    this.heat = scale;
     this.scale.hidden = scale === null;
     if (!scale) return;
     const bar = document.createElement("i");
@@ -57,12 +66,15 @@ export class Readout {
     this.element.replaceChildren(this.at);
     for (const item of items) {
       const span = document.createElement("span");
-      const swatch = document.createElement("i");
-      swatch.className = `chart-key chart-key-${item.key}`;
+      const swatch = keyElement(item);
       const value = document.createElement("b");
       span.append(swatch, item.label, " ", value);
       this.element.append(span);
-      this.items.set(item.label, { span, swatch, value });
+      this.items.set(item.label, { span, swatch, look: lookOf(item), value });
     }
   }
+}
+
+function lookOf({ colour, area, dash, width }: Look): string {
+  return [colour, area, dash, width].join();
 }

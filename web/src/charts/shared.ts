@@ -1,6 +1,6 @@
 /** What the charts under one time axis have in common. */
 import { instant } from "../format/instants";
-import type { Range, Theme, TimeLabels } from "./api";
+import type { Range, Scale, Theme, TimeLabels } from "./api";
 import type { ShownRun } from "./panels/panel";
 
 export interface Shared {
@@ -9,6 +9,7 @@ export interface Shared {
   theme: Theme;
   time: TimeLabels;
   boxes: boolean;
+  scale: Scale;
   /** Of the watched series. */
   search: string;
 }

@@ -1,10 +1,12 @@
 /**
  * Colours by what they mean: the same thing has the same colour in every chart, and on the live screen.
  *
- * The hues are those of Okabe and Ito, which hold without colour vision; where two of them meet in a chart, their lines
- * differ in dash or are labelled at their ends too. Texts keep a contrast of 4.5 to the paper.
+ * The first six hues are those of Okabe and Ito, which hold without colour vision; those after them were chosen to be at
+ * least as far from all others, for red, green and blue blindness too, and their lines are dashed. Where two hues meet in a
+ * chart, their lines are labelled at their ends. Texts keep a contrast of 4.5 to the paper.
  */
 import type { Theme } from "./api";
+import type { Look } from "./key";
 
 export interface Palette {
   ink: string;
@@ -36,6 +38,9 @@ const ORANGE = "#E69F00";
 const PURPLE = "#CC79A7";
 const GREEN = "#009E73";
 
+/** So many hues are far apart for every kind of colour vision, without dashes. */
+const PLAIN_HUES = 6;
+
 /** Cividis (Nuñez, Anderton and Renslow 2018), which is even to the eye, without colour vision, and printed in grey. */
 const CIVIDIS = [
   "#00224e",
@@ -66,7 +71,7 @@ const PALETTES: Record<Theme, Palette> = {
     p99: VERMILLION,
     p99_9: PURPLE,
     ok: GREEN,
-    hues: [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY],
+    hues: [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#7A2BE0", "#663311", "#14246E", "#8A1550"],
     // Few queries are pale, so that the paper turns into the dense part without an edge.
     heat: ["#fbf3c0", ...CIVIDIS.slice(1, 9).reverse(), CIVIDIS[0]!],
   },
@@ -85,7 +90,7 @@ const PALETTES: Record<Theme, Palette> = {
     p99: "#E8743B",
     p99_9: PURPLE,
     ok: "#2BB78E",
-    hues: [SKY, "#E8743B", "#2BB78E", PURPLE, ORANGE, "#3D8FD1"],
+    hues: [SKY, "#E8743B", "#2BB78E", PURPLE, ORANGE, "#2A78C8", "#9B5CFF", "#F2EFA0", "#C9FFE5", "#C2208A"],
     heat: CIVIDIS,
   },
 };
@@ -94,16 +99,21 @@ export function palette(theme: Theme): Palette {
   return PALETTES[theme];
 }
 
-/** Of a run beside others: in each chart, and in the key of whoever lists the runs. */
-export function runColour(run: number, theme: Theme): string {
-  const { hues } = palette(theme);
-  return hues[run % hues.length]!;
+/** The colour of the series with this number among those that have no meaning of their own. */
+export function hueOf(index: number): (palette: Palette) => string {
+  return ({ hues }) => hues[index % hues.length]!;
 }
 
-/** After the hues are used once, the lines differ by their dash. */
-export function runDash(run: number): number[] {
-  const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
-  return dashes[Math.floor(run / PALETTES.light.hues.length) % dashes.length]!;
+/** Its dash: none for the first hues, then another each time that the hues are used up, so that 56 series differ. */
+export function dashOf(index: number): number[] {
+  if (index < PLAIN_HUES) return [];
+  const dashes = [[6, 3], [2, 3], [8, 3, 2, 3], [12, 3], [8, 3, 2, 3, 2, 3]];
+  return dashes[Math.floor((index - PLAIN_HUES) / PALETTES.light.hues.length) % dashes.length]!;
+}
+
+/** Of a run beside others, for the key of whoever lists the runs. */
+export function runLook(run: number, theme: Theme): Look {
+  return { colour: hueOf(run)(palette(theme)), dash: dashOf(run), width: 3 };
 }
 
 /** A colour as text: mixed with ink until its contrast to the paper is 4.5. */

@@ -2,10 +2,11 @@
 import type { Chart, ChartTable, Range, Value } from "./api";
 import { paintBoxes } from "./boxes";
 import { type HeatScale, beyondCounts, heatRange_ns, paintHeat } from "./heatmap";
+import { paintLimitSteps, paintLimits } from "./limits";
 import { type EndLabel, drawEndLabels } from "./labels";
 import { type Line, type Panel, type ShownRun, shown, text } from "./panels/panel";
 import { Window } from "./panels/window";
-import type { Pen } from "./pen";
+import type { Pen, Steps } from "./pen";
 import { Plot, type PlotOptions, hasEndLabels, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
 import { type Shared, instantOf, startOf } from "./shared";
@@ -39,7 +40,7 @@ export class TimeChart implements Chart {
     private width: number,
     handlers: Handlers,
   ) {
-    this.axis = yAxisFor(panel, [], null, false);
+    this.axis = yAxisFor(panel, []);
     const { theme } = shared;
     this.plot = new Plot(
       container,
@@ -80,9 +81,10 @@ export class TimeChart implements Chart {
     this.update();
   }
 
-  setWidth(width: number): void {
+  setSize(width: number, onPaper: boolean): void {
     this.width = width;
-    this.plot.setWidth(width);
+    this.plot.setSize(width, onPaper);
+    this.update();
     this.showReadout();
   }
 
@@ -118,11 +120,14 @@ export class TimeChart implements Chart {
     const heat = this.heatRun();
     const heatRange = heat && heatRange_ns(windowOf(heat));
     this.axis = yAxisFor(
-      this.panel,
+      { ...this.panel, height: this.plot.height },
       this.drawn.map(({ upper }) => upper),
-      heatRange ?? null,
-      heat !== undefined || this.shared.boxes,
-      this.timeout_ns(),
+      {
+        heat_ns: heatRange ?? null,
+        beyond: heat !== undefined || this.shared.boxes,
+        timeout_ns: this.timeout_ns(),
+        limits: this.limitValues(),
+      },
     );
     this.plot.setFrame({ x: [range.from_ns, range.to_ns], y: this.axis.range });
   }
@@ -163,6 +168,10 @@ export class TimeChart implements Chart {
     return { columns, rows };
   }
 
+  svg(): string {
+    return this.plot.svg();
+  }
+
   /** What the readout says, as one text. */
   spoken(): string {
     return `${this.title}: ${this.items()
@@ -195,8 +204,9 @@ export class TimeChart implements Chart {
     return this.drawn.map((drawn) => {
       const { line, run } = drawn;
       const value = this.cursor_ns === null ? NaN : valueAt(drawn, this.cursor_ns);
-      const key = line.shape === "stack" ? "area" : line.dash?.length ? "dashes" : "line";
-      return { label: line.label, colour: line.colour(colours), key, text: text(line.unit, value, run.run.timeout_ns) };
+      const { label, unit, shape, dash, width } = line;
+      const look = { area: shape === "stack", ...(dash && { dash }), ...(width && { width }) };
+      return { label, colour: line.colour(colours), ...look, text: text(unit, value, run.run.timeout_ns) };
     });
   }
 
@@ -223,10 +233,11 @@ export class TimeChart implements Chart {
           this.drawn[0].window,
           this.drawn.map(({ values }) => values),
         );
-        return;
+      } else {
+        for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
+        for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
       }
-      for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
-      for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
+      this.paintLimits(pen);
     });
     this.plot.readout.showScale(scale, pen.colours.heat);
     // A single line is what the title says.
@@ -238,13 +249,41 @@ export class TimeChart implements Chart {
     this.showReadout();
   }
 
+  /** A limit of the loss is a share of what was asked then, so it follows the load of its run. */
+  private lossLimits(): { label: string; steps: Steps }[] {
+    const limits = (this.panel.limits ?? []).filter(({ of }) => of === "loss");
+    return limits.flatMap(({ label, value, run }) => {
+      const drawn = this.drawn.find((one) => one.run.run.label === run);
+      if (!drawn) return [];
+      const { from, to } = drawn.window;
+      const values = drawn.window.ratesOfQueries(["scheduled"]).map((qps) => qps * value);
+      const name = this.shared.runs.length === 1 || label.includes(", ") ? label : `${label}, ${run}`;
+      return [{ label: name, steps: { from, to, values } }];
+    });
+  }
+
+  private limitValues(): number[] {
+    const levels = (this.panel.limits ?? []).filter(({ of }) => of !== "loss").map(({ value }) => value);
+    const losses = this.lossLimits().map(({ steps }) => steps.values.reduce((max, qps) => (qps > max ? qps : max), 0));
+    return [...levels, ...losses];
+  }
+
+  private paintLimits(pen: Pen): void {
+    paintLimits(
+      pen,
+      (this.panel.limits ?? []).filter(({ of }) => of !== "loss"),
+      this.panel.heat !== undefined,
+    );
+    paintLimitSteps(pen, this.lossLimits());
+  }
+
   /** The instants at which the load changed, and the events. */
   private paintPhases(pen: Pen): void {
     const { runs } = this.shared;
     if (runs.length !== 1) return;
     const { phases, events } = runs[0]!.run;
     const vertical = (at_ns: number, colour: string, dash: number[]) => {
-      const path = new Path2D();
+      const path = pen.path();
       const x = Math.round(pen.x(at_ns));
       path.moveTo(x, pen.box.top);
       path.lineTo(x, pen.bottom);

@@ -41,6 +41,8 @@ export interface XYPanel {
   note?: string;
   /** Under the lines. */
   under?: (pen: Pen) => void;
+  /** Over the lines. */
+  over?: (pen: Pen) => void;
   /** Where a figure is drawn, if not at its place; NaN for nowhere. */
   shape?: (y: number) => number;
   /** Draws the lines in another way. */
@@ -61,7 +63,9 @@ export class XYGroup implements Charts {
         new XYChart(this.element, panel, options.theme, width, (x) => this.members.forEach((chart) => chart.showAt(x))),
     );
     register(this.members);
-    this.unfollow = follow(this.element, (newWidth) => this.members.forEach((chart) => chart.setWidth(newWidth)));
+    this.unfollow = follow(this.element, (newWidth, onPaper) =>
+      this.members.forEach((chart) => chart.setSize(newWidth, onPaper)),
+    );
   }
 
   charts(): Chart[] {
@@ -84,6 +88,7 @@ class XYChart implements Chart {
   private readonly plot: Plot;
   private labelled = new Set<string>();
   private cursor: number | null = null;
+  private onPaper = false;
 
   constructor(
     container: HTMLElement,
@@ -157,6 +162,10 @@ class XYChart implements Chart {
     };
   }
 
+  svg(): string {
+    return this.plot.svg();
+  }
+
   /** Shows the figures at the points nearest to the cursor of the group. */
   showAt(x: number | null): void {
     this.cursor = x;
@@ -170,10 +179,10 @@ class XYChart implements Chart {
     this.showReadout();
   }
 
-  setWidth(width: number): void {
-    if (width === 0 || width === this.width) return;
-    this.width = width;
-    this.plot.setWidth(width);
+  setSize(width: number, onPaper: boolean): void {
+    if (width === 0 || (width === this.width && onPaper === this.onPaper)) return;
+    [this.width, this.onPaper] = [width, onPaper];
+    this.plot.setSize(width, onPaper);
   }
 
   destroy(): void {
@@ -189,7 +198,8 @@ class XYChart implements Chart {
     const items = lines.map((line) => ({
       label: line.label,
       colour: line.colour(colours),
-      key: line.dash?.length ? ("dashes" as const) : ("line" as const),
+      ...(line.dash && { dash: line.dash }),
+      ...(line.width && { width: line.width }),
       text: at === null ? "" : text(line.unit, nearest(line, at, axis.log)?.y ?? NaN, line.timeout_ns),
     }));
     this.plot.readout.show(place ? xText(place.x) : null, items, this.labelled);
@@ -201,6 +211,7 @@ class XYChart implements Chart {
       panel.under?.(pen);
       if (panel.paint) panel.paint(pen);
       else for (const line of panel.lines) pen.line(this.placed(line), styleOf(line, pen));
+      panel.over?.(pen);
     });
     const labels = panel.lines.flatMap((line) => {
       const last = line.points.filter(({ y }) => !Number.isNaN(y)).at(-1);

@@ -1,5 +1,6 @@
 /** The y axis of a chart over time: its ends follow from what is shown, its ticks from its unit. */
 import { setting } from "../format/units";
+import { reachable } from "./limits";
 import type { Panel, Unit } from "./panels/panel";
 import { BEYOND_HEIGHT } from "./pen";
 import type { Tick } from "./plot";
@@ -13,21 +14,23 @@ export interface YAxis {
 /** Above and below what is between the axes. */
 const OUTSIDE_HEIGHT = 30;
 
-/** `heat_ns` is the range of the heat map under the lines; for `beyond` see {@link logAxis}. */
-export function yAxisFor(
-  panel: Panel,
-  drawn: Float64Array[],
-  heat_ns: [number, number] | null,
-  beyond: boolean,
-  timeout_ns = 0,
-): YAxis {
-  if (panel.scale === "log") {
-    return logAxis(drawn, heat_ns, beyond, panel.height, timeout_ns);
-  }
-  const largest = drawn.reduce(
-    (max, values) => values.reduce((m, value) => (value > m && value < Infinity ? value : m), max),
-    0,
-  );
+/** What else than its lines an axis must have room for. */
+export interface Beside {
+  /** The range of the heat map under the lines. */
+  heat_ns: [number, number] | null;
+  /** Whether there is a band at the top for what is beyond the timeout; there is one too where a line has such a value. */
+  beyond: boolean;
+  timeout_ns: number;
+  /** What was expected. */
+  limits: number[];
+}
+
+const NOTHING: Beside = { heat_ns: null, beyond: false, timeout_ns: 0, limits: [] };
+
+export function yAxisFor(panel: Panel, drawn: Float64Array[], beside: Beside = NOTHING): YAxis {
+  if (panel.scale === "log" || panel.scale === "linear") return durationAxis(panel.scale, drawn, panel.height, beside);
+  const reached = highest(drawn, 0);
+  const largest = Math.max(reached, ...reachable(beside.limits, [0, reached], "linear"));
   const high = panel.scale === "share" && largest <= 1.001 ? 1 : ceiling(largest);
   const label = tickOf(panel.scale === "share" ? "share" : (panel.lines[0]?.unit ?? "qps"));
   return {
@@ -36,18 +39,32 @@ export function yAxisFor(
   };
 }
 
-/**
- * An axis of durations. `beyond`: whether there is a band at the top for what is beyond the timeout; there is one too
- * where a line has such a value.
- */
-export function logAxis(
-  drawn: Float64Array[],
-  heat_ns: [number, number] | null,
-  beyond: boolean,
-  height: number,
-  timeout_ns: number,
-): YAxis {
+/** An axis of durations. */
+export function durationAxis(scale: "log" | "linear", drawn: Float64Array[], height: number, beside: Partial<Beside> = {}): YAxis {
+  const { heat_ns, beyond, timeout_ns, limits } = { ...NOTHING, ...beside };
   const bandIn = beyond || drawn.some((values) => values.includes(Infinity)) ? height - OUTSIDE_HEIGHT : null;
+  const { range, top } = (scale === "log" ? logRange : linearRange)(drawn, heat_ns, limits, bandIn);
+  const ticks = scale === "log" ? logTicks : linearTicks;
+  // The end of the axis is where the band begins, whose label has no room beside another.
+  const last = bandIn === null ? range[1] : scale === "log" ? range[1] * 0.8 : range[1] * 0.97;
+  return {
+    range: [range[0], top],
+    ticks: (_low, _high, most) => [
+      ...ticks(range[0], last, most).map((at) => ({ at, text: durationTick(at) })),
+      ...(bandIn === null
+        ? []
+        : [{ at: scale === "log" ? Math.sqrt(range[1] * top) : (range[1] + top) / 2, text: `>${setting(timeout_ns)}` }]),
+    ],
+  };
+}
+
+/** `range` is that of the figures, `top` the end of the axis with the band. */
+interface DurationRange {
+  range: [number, number];
+  top: number;
+}
+
+function logRange(drawn: Float64Array[], heat_ns: [number, number] | null, limits: number[], bandIn: number | null): DurationRange {
   let [low, high] = heat_ns ?? [Infinity, 0];
   for (const values of drawn) {
     for (const value of values) {
@@ -57,18 +74,26 @@ export function logAxis(
     }
   }
   if (!(high > 0)) [low, high] = [1e5, 1e8];
-  [low, high] = [roundDown(low), roundUp(high)];
+  const near = reachable(limits, [low, high], "log");
+  [low, high] = [roundDown(Math.min(low, ...near)), roundUp(Math.max(high, ...near))];
   // A tenth of a decade would look like an event.
   if (high / low < 10) high = low * 10;
   const top = bandIn === null ? high : high * (high / low) ** (BEYOND_HEIGHT / (bandIn - BEYOND_HEIGHT));
-  return {
-    range: [low, top],
-    ticks: (_low, _high, most) => [
-      // The end of the axis is where the band begins, whose label has no room beside another.
-      ...logTicks(low, bandIn === null ? high : high * 0.8, most).map((at) => ({ at, text: durationTick(at) })),
-      ...(bandIn === null ? [] : [{ at: Math.sqrt(high * top), text: `>${setting(timeout_ns)}` }]),
-    ],
-  };
+  return { range: [low, high], top };
+}
+
+function linearRange(drawn: Float64Array[], heat_ns: [number, number] | null, limits: number[], bandIn: number | null): DurationRange {
+  const reached = highest(drawn, heat_ns?.[1] ?? 0) || 1e8;
+  const high = ceiling(Math.max(reached, ...reachable(limits, [0, reached], "linear")));
+  const top = bandIn === null ? high : high * (1 + BEYOND_HEIGHT / (bandIn - BEYOND_HEIGHT));
+  return { range: [0, high], top };
+}
+
+function highest(drawn: Float64Array[], least: number): number {
+  return drawn.reduce(
+    (max, values) => values.reduce((m, value) => (value > m && value < Infinity ? value : m), max),
+    least,
+  );
 }
 
 export function roundDown(ns: number): number {

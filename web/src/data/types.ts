@@ -161,6 +161,21 @@ export interface Expectation {
   measured: string;
   /** Undecided: the generator's own part in what was measured may decide it, or the runs do not say it. */
   state: "pass" | "fail" | "undecided";
+  /** Its line in the charts; `null` where none of them shows the figure. */
+  limit: Limit | null;
+}
+
+/** What an expectation compares a figure with, where a chart shows that figure. */
+export interface Limit {
+  /**
+   * The figure: the headline latency, how late queries were sent, the rate answered or sent, or the share of the
+   * queries that was not answered.
+   */
+  of: "latency" | "lateness" | "rate" | "sent_rate" | "loss";
+  /** Nanoseconds, queries per second, or 0 to 1. */
+  value: number;
+  /** Of a percentile, the share of the slowest queries: 0.01 of p99; `null` of others. */
+  slowest: number | null;
 }
 
 /** What a reader must know before the figures. */

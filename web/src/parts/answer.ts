@@ -15,7 +15,7 @@ export function answer(run: Run, of: string | null): HTMLElement {
   );
   return el(
     "section",
-    { id: "answer", class: of === null ? "answer" : "", "aria-labelledby": "answer-title" },
+    { id: "answer", class: of === null ? "answer" : "print-all", "aria-labelledby": "answer-title" },
     el("h2", { id: "answer-title", class: of === null ? "unseen" : "" }, of === null ? "Answer" : `Shown run: ${of}`),
     of === null && top,
     messages("Warnings", run.messages, "warning"),

@@ -1,9 +1,10 @@
-/** The table of a chart, behind a disclosure below it: for reading exact figures, for copying, and for screen readers. */
+/** The table of a chart, behind a disclosure below it: for exact figures and screen readers; and the chart as a file. */
 
 import type { Chart } from "../charts";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
 import { el } from "./dom";
+import { pictureButtons } from "./pictures";
 
 /** More rows than one reads; the button copies all. */
 const LONGEST = 500;
@@ -15,7 +16,8 @@ export interface ChartTables {
   refresh(): void;
 }
 
-export function chartTables(charts: () => Chart[]): ChartTables {
+/** `name`: of the run or of the page, for files. */
+export function chartTables(charts: () => Chart[], name: () => string): ChartTables {
   const drawn = new Map<Element, () => void>();
   const refresh = (): void => {
     for (const [details, draw] of drawn) {
@@ -26,7 +28,7 @@ export function chartTables(charts: () => Chart[]): ChartTables {
   const attach = (): void => {
     for (const chart of charts()) {
       if (chart.element.querySelector(":scope > details.chart-table")) continue;
-      const [details, draw] = disclosure(chart);
+      const [details, draw] = disclosure(chart, name);
       chart.element.append(details);
       drawn.set(details, draw);
     }
@@ -36,9 +38,11 @@ export function chartTables(charts: () => Chart[]): ChartTables {
   return { attach, refresh };
 }
 
-function disclosure(chart: Chart): [HTMLDetailsElement, () => void] {
+function disclosure(chart: Chart, name: () => string): [HTMLDetailsElement, () => void] {
   const place = el("div");
-  const details = el("details", { class: "chart-table" }, el("summary", { "aria-label": `Table: ${chart.title}` }, "Table"), place);
+  const files = el("div", { class: "tools" }, pictureButtons(chart, name));
+  const title = el("summary", { "aria-label": `Table, save: ${chart.title}` }, "Table, save");
+  const details = el("details", { class: "chart-table" }, title, files, place);
   const draw = (): void => {
     const table = chart.table();
     const rows = table.rows.slice(0, LONGEST);

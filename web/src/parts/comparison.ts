@@ -6,6 +6,7 @@ import { expectations } from "./answer";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
 import { el, prose, section, unseen } from "./dom";
+import { pictureButtons } from "./pictures";
 import { mark, sign, type State } from "./sign";
 import type { Themes } from "./theme";
 
@@ -51,7 +52,7 @@ function sideOf(name: string, { title, runs }: Comparison["a"]): HTMLElement[] {
   ];
 }
 
-export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void): HTMLElement {
+export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void, name: () => string): HTMLElement {
   const place = el("div", { class: "charts" });
   const charts = mountIntervals(place, comparison, { theme: themes.now });
   follow(charts);
@@ -62,11 +63,16 @@ export function differences(comparison: Comparison, themes: Themes, follow: (cha
     "Differences",
     el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 %, these runs show no difference."),
     comparison.metrics.length > 0 && place,
-    dataTable(table, "differences", "Differences"),
-    el("div", { class: "tools" }, copyButton(() => table)),
-    comparison.steps.length > 0 && el("h3", {}, `${comparison.first} by step`),
-    comparison.steps.length > 0 && dataTable(steps, "steps-compared", `${comparison.first} by step`),
-    comparison.steps.length > 0 && el("div", { class: "tools" }, copyButton(() => steps)),
+    comparison.metrics.length > 0 && el("div", { class: "tools" }, ...charts.charts().map((chart) => pictureButtons(chart, name))),
+    el(
+      "div",
+      { class: "print-all" },
+      dataTable(table, "differences", "Differences"),
+      el("div", { class: "tools" }, copyButton(() => table)),
+      comparison.steps.length > 0 && el("h3", {}, `${comparison.first} by step`),
+      comparison.steps.length > 0 && dataTable(steps, "steps-compared", `${comparison.first} by step`),
+      comparison.steps.length > 0 && el("div", { class: "tools" }, copyButton(() => steps)),
+    ),
   );
 }
 

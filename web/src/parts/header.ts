@@ -2,7 +2,16 @@
 
 import type { PageData, Run } from "../data/types";
 import { button, el, facts } from "./dom";
+import type { Link } from "./link";
 import type { Themes } from "./theme";
+
+/** Prints each chart and table too. */
+function printAll(): void {
+  const root = document.documentElement;
+  root.dataset.print = "all";
+  window.addEventListener("afterprint", () => delete root.dataset.print, { once: true });
+  window.print();
+}
 
 export interface Header {
   element: HTMLElement;
@@ -13,10 +22,10 @@ export interface Header {
 }
 
 /** `download` is the id of the part with the data, where the page has one. */
-export function header(data: PageData, themes: Themes, download: string | null): Header {
+export function header(data: PageData, themes: Themes, link: Link, download: string | null): Header {
   const line = el("div", { class: "facts-place" });
   const status = el("p", { class: "live", role: "status" });
-  const theme = button("", () => themes.switch(), { class: "quiet", "data-control": "theme" });
+  const theme = button("", () => link.set({ theme: themes.switch() }), { class: "quiet", "data-control": "theme" });
   const name = (now: string): void => void (theme.textContent = now === "dark" ? "Light theme" : "Dark theme");
   name(themes.now);
   themes.onChange(name);
@@ -27,7 +36,8 @@ export function header(data: PageData, themes: Themes, download: string | null):
     data.home ? el("a", { href: data.home, class: "quiet" }, "All runs") : null,
     status,
     theme,
-    button("Print", () => window.print(), { class: "quiet", "data-control": "print" }),
+    button("Print", () => window.print(), { class: "quiet", "data-control": "print", title: "The answer and the first charts" }),
+    data.kind !== "folder" && button("Print all", printAll, { class: "quiet", "data-control": "print-all" }),
     download ? el("a", { href: `#${download}`, class: "quiet" }, "Data") : null,
   );
   const element = el("header", { class: "top" }, el("h1", {}, data.title), controls, line);

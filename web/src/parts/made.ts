@@ -11,7 +11,7 @@ export function made({ made }: Run, of: string | null): HTMLElement {
     () => void copyText(made.command).then((done) => (copy.textContent = done ? "Copied" : "Mark the text to copy it")),
     { class: "quiet" },
   );
-  return section(
+  const part = section(
     "made",
     { title: "How it was made", of },
     made.command !== "" && el("h3", {}, "The same run again"),
@@ -36,4 +36,10 @@ export function made({ made }: Run, of: string | null): HTMLElement {
         el("pre", { tabindex: 0, "aria-label": "Plan" }, el("code", {}, made.plan)),
       ),
   );
+  if (of !== null) part.classList.add("print-all");
+  // Kernel parameters, limits and the like: a page of their own.
+  for (const fact of part.querySelectorAll(".pairs > div")) {
+    if (/^[a-z_]+\./.test(fact.firstElementChild?.textContent ?? "")) fact.classList.add("print-all");
+  }
+  return part;
 }

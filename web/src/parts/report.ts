@@ -1,6 +1,6 @@
 /** The page of one run, of several, or of a comparison: its parts in order, and what happens when the choice changes. */
 
-import type { Charts, Range } from "../charts";
+import type { Charts } from "../charts";
 import { decodeRun, type DecodedRun } from "../data/decode";
 import type { PageData } from "../data/types";
 import { answer } from "./answer";
@@ -9,6 +9,7 @@ import { distribution } from "./distribution";
 import { el, section } from "./dom";
 import { download } from "./download";
 import type { Header } from "./header";
+import type { Choices, Link } from "./link";
 import type { LiveAnswer } from "./live";
 import { made } from "./made";
 import { mark } from "./sign";
@@ -25,8 +26,8 @@ export class Report {
   readonly element = el("div", { class: "report" });
   private readonly places = new Map<Part, HTMLElement>();
   private decoded: DecodedRun[] = [];
-  private selected = 0;
-  private choice: TableChoice = { tab: "", sorting: new Map() };
+  private selected: number;
+  private choice: TableChoice;
   private timeline: Timeline | null = null;
   private tables: Tables | null = null;
   private readonly charts = new Map<Part, Charts[]>();
@@ -35,7 +36,10 @@ export class Report {
     private data: PageData,
     private readonly header: Header,
     private readonly themes: Themes,
+    private readonly link: Link,
   ) {
+    this.selected = this.runOf(link.now);
+    this.choice = { tab: link.now.table ?? "", sorting: new Map(), choose: (table) => link.set({ table }) };
     for (const part of PARTS) {
       const place = el("div", { class: "part", "data-part": part });
       this.places.set(part, place);
@@ -67,13 +71,25 @@ export class Report {
     const { runs, comparison } = this.data;
     if (comparison) {
       this.draw("comparison", () => comparisonAnswer(comparison));
-      this.draw("differences", () => differences(comparison, this.themes, this.follow("differences")));
+      this.draw("differences", () => differences(comparison, this.themes, this.drawn("differences"), () => this.name()));
     }
     if (runs.length > 1) {
       this.draw("runs", () => runRows(runs, this.selected, comparison, this.themes, (run) => this.select(run)));
     }
-    this.draw("distribution", () => distribution(runs, this.data.load_response, this.themes, this.follow("distribution")));
+    this.drawDistribution();
     this.ofOneRun();
+  }
+
+  private drawDistribution(): void {
+    const { runs, load_response } = this.data;
+    this.draw("distribution", () =>
+      distribution(runs, load_response, {
+        themes: this.themes,
+        scale: this.link.now.scale ?? "log",
+        follow: this.drawn("distribution"),
+        name: () => this.name(),
+      }),
+    );
   }
 
   /** The parts that show one run of the page. */
@@ -98,8 +114,11 @@ export class Report {
     if (this.timeline) return this.timeline.setRuns(this.decoded);
     const problems = this.decoded.flatMap(({ run, problem }) => (problem ? [`${run.label}: ${problem}`] : []));
     this.draw("time", () => {
-      const onRange = (range: Range): void => this.tables?.setRange(range);
-      this.timeline = timeline(this.decoded, this.selected, this.themes, onRange);
+      this.timeline = timeline(this.decoded, this.selected, this.themes, this.link, {
+        range: (range) => this.tables?.setRange(range),
+        scale: () => this.drawDistribution(),
+        name: () => this.name(),
+      });
       for (const problem of problems) this.timeline.element.prepend(el("p", {}, mark("warning", problem)));
       return this.timeline.element;
     });
@@ -107,12 +126,34 @@ export class Report {
 
   private select(run: number): void {
     this.selected = run;
+    this.link.set({ run: run === 0 ? undefined : this.data.runs[run]?.label });
     this.timeline?.select(run);
     this.ofOneRun();
   }
 
+  /** The reader has opened another address of this page. */
+  follow(): void {
+    this.selected = this.runOf(this.link.now);
+    this.choice.tab = this.link.now.table ?? "";
+    this.timeline?.charts.destroy();
+    this.timeline = null;
+    this.words();
+    if (this.decoded.length > 0) this.drawTime();
+    this.ofOneRun();
+  }
+
+  private runOf({ run }: Choices): number {
+    return Math.max(0, this.data.runs.findIndex(({ label }) => label === run));
+  }
+
+  /** For files: of the run, or of the page where it has several. */
+  private name(): string {
+    const { runs, title } = this.data;
+    return runs.length === 1 ? runs[0]!.label : title;
+  }
+
   /** Remembers the charts of a part, which need the theme and an end. */
-  private follow(part: Part): (charts: Charts) => void {
+  private drawn(part: Part): (charts: Charts) => void {
     return (charts) => void this.charts.set(part, [...(this.charts.get(part) ?? []), charts]);
   }
 

@@ -1,6 +1,6 @@
 /** Several runs: a row for each, and the choice of the one that the parts of a single run show. */
 
-import { runColour } from "../charts";
+import { keyElement, runLook } from "../charts";
 import type { Comparison, Run } from "../data/types";
 import { verdictMark } from "./answer";
 import { el, prose, section, unseen } from "./dom";
@@ -23,10 +23,10 @@ export function runRows(
     const choice = el("input", { type: "radio", name: "run", id: `run-${index}`, "aria-label": `Show ${run.label}` });
     choice.checked = index === selected;
     choice.addEventListener("change", () => select(index));
-    const key = el("span", { class: "key", "aria-hidden": "true" });
-    const colour = (): void => void (key.style.background = runColour(index, themes.now));
-    colour();
-    themes.onChange(colour);
+    const key = el("span", { class: "key" });
+    const draw = (): void => key.replaceChildren(keyElement(runLook(index, themes.now)));
+    draw();
+    themes.onChange(draw);
     const row = el(
       "tr",
       {},

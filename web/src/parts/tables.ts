@@ -12,6 +12,8 @@ import { secondsTable, type SecondsTable } from "./seconds";
 export interface TableChoice {
   tab: string;
   sorting: Map<string, Sorting | null>;
+  /** Told the tab that the reader opens. */
+  choose(tab: string): void;
 }
 
 export interface Tables {
@@ -23,7 +25,11 @@ interface Panel {
   id: string;
   title: string;
   content: HTMLElement;
+  rows: number;
 }
+
+/** The first table is printed first too, unless it has more rows. */
+const MOST_PRINTED = 12;
 
 /** `decoded` comes later than `run`: the table by second then has something to show. */
 export function tables(run: Run, of: string | null, decoded: DecodedRun | null, choice: TableChoice): Tables {
@@ -35,7 +41,7 @@ export function tables(run: Run, of: string | null, decoded: DecodedRun | null, 
       dataTable(table, table.id, table.title, choice.sorting.get(table.id), keep),
       el("div", { class: "tools" }, copyButton(() => table)),
     );
-    return { id: table.id, title: table.title, content };
+    return { id: table.id, title: table.title, content, rows: table.rows.length };
   });
   const level = decoded?.series?.levels[0];
   let bySecond: SecondsTable | null = null;
@@ -44,14 +50,17 @@ export function tables(run: Run, of: string | null, decoded: DecodedRun | null, 
       void choice.sorting.set("seconds", sorting),
     );
     const title = run.interval_ns === 1e9 ? "By second" : "By interval";
-    panels.push({ id: "seconds", title, content: bySecond.element });
+    panels.push({ id: "seconds", title, content: bySecond.element, rows: level.rows });
   }
   const heading = { title: "Tables", of };
   if (panels.length === 0) {
     return { element: section("tables", heading, el("p", {}, "The record has no figures yet.")), setRange: () => {} };
   }
+  const element = section("tables", heading, ...tabs(panels, choice));
+  // The charts of the load say what its steps are.
+  if (of !== null || run.load_response || panels[0]!.rows > MOST_PRINTED) element.classList.add("print-all");
   return {
-    element: section("tables", heading, ...tabs(panels, choice)),
+    element,
     setRange: (range) => bySecond?.setRange(range),
   };
 }
@@ -71,11 +80,16 @@ function tabs(panels: Panel[], choice: TableChoice): HTMLElement[] {
       tab?.setAttribute("tabindex", chosen ? "0" : "-1");
     }
   };
+  const choose = (index: number): void => {
+    open(index);
+    choice.choose(choice.tab);
+  };
   for (const [index, { id, title, content }] of panels.entries()) {
-    list.append(button(title, () => open(index), { role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` }));
+    list.append(button(title, () => choose(index), { role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` }));
     const heading = el("h3", { class: "only-print" }, title);
+    const class_ = index === 0 ? null : "print-all";
     places.push(
-      el("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}` }, heading, content),
+      el("div", { role: "tabpanel", id: `panel-${id}`, class: class_, "aria-labelledby": `tab-${id}` }, heading, content),
     );
   }
   list.addEventListener("keydown", (event) => {
@@ -86,7 +100,7 @@ function tabs(panels: Panel[], choice: TableChoice): HTMLElement[] {
     if (next === undefined) return;
     event.preventDefault();
     const index = next < 0 ? last : next > last ? 0 : next;
-    open(index);
+    choose(index);
     (list.children[index] as HTMLElement).focus();
   });
   open(Math.max(0, panels.findIndex((panel) => panel.id === choice.tab)));

@@ -11,8 +11,9 @@ export class Themes {
   private printing = false;
   private readonly system = matchMedia("(prefers-color-scheme: dark)");
 
-  constructor() {
-    this.chosen = remembered();
+  /** `said` is what the address of the page says. */
+  constructor(said: Theme | undefined) {
+    this.chosen = said ?? remembered();
     this.system.addEventListener("change", () => this.apply());
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
@@ -28,9 +29,17 @@ export class Themes {
     this.listeners.push(listener);
   }
 
-  switch(): void {
+  /** The other theme, which is from now on that of all pages; which it is. */
+  switch(): Theme {
     this.chosen = this.now === "dark" ? "light" : "dark";
     remember(this.chosen);
+    this.apply();
+    return this.chosen;
+  }
+
+  /** The theme of an address; without one, what it would be without an address. */
+  follow(said: Theme | undefined): void {
+    this.chosen = said ?? remembered();
     this.apply();
   }
 

@@ -1,4 +1,5 @@
-//! A chart as SVG: a curve for each server, told apart by colour, by the shape of its points and by its dashes.
+//! A chart as SVG: a curve for each server, told apart by colour, by the shape of its points and by its dashes; under
+//! one load a point for each, beside each other.
 //!
 //! ```text
 //!   ┌ top ────────────────┐
@@ -18,9 +19,35 @@ pub(super) struct Chart {
     pub(super) unit: String,
     pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
-    /// The names of the places 0, 1, 2 … of the horizontal axis; `None` = it has rates. Lines between such places are
-    /// faint: they guide the eye, and there is nothing between two loads.
-    pub(super) ticks: Option<Vec<String>>,
+    pub(super) across: Across,
+}
+
+/// The horizontal axis. Where it has names, these are the places 0, 1, 2 …
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Across {
+    /// Rates.
+    Rates,
+    /// The names of loads. Lines between them are faint: they guide the eye, and there is nothing between two loads.
+    Loads(Vec<String>),
+    /// The names of servers, under one load.
+    Servers(Vec<String>),
+}
+
+impl Across {
+    fn names(&self) -> Option<&[String]> {
+        match self {
+            Across::Rates => None,
+            Across::Loads(names) | Across::Servers(names) => Some(names),
+        }
+    }
+
+    fn title(&self) -> &'static str {
+        match self {
+            Across::Rates => "asked, queries/s",
+            Across::Loads(_) => "load",
+            Across::Servers(_) => "server",
+        }
+    }
 }
 
 /// How far beside its place the point of a curve stands, so that the points of `curves` do not hide each other.
@@ -62,27 +89,27 @@ pub(super) struct Point {
 impl Chart {
     /// The figure with its caption.
     pub(super) fn svg(&self) -> String {
-        let frame = Frame::new((LEFT, TOP), (RIGHT, BOTTOM), self.across(), self.up());
+        let frame = Frame::new((LEFT, TOP), (RIGHT, BOTTOM), self.axis(), self.up());
         let room = self.room_for_names();
         let axis = line((LEFT, BOTTOM), (RIGHT, BOTTOM), "class=\"axis-line\"");
         let mut inside = frame.rows("class=\"grid-line\"") + &frame.labels(room > 0.0) + &axis;
-        let faint = if self.ticks.is_some() { " faint" } else { "" };
+        let faint = if self.across.names().is_some() { " faint" } else { "" };
         self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&frame, faint)));
-        let under = if self.ticks.is_some() { "load" } else { "asked, queries/s" };
         let height = HEIGHT + room;
-        inside += &text((RIGHT, height - 4.0), "text-anchor=\"end\"", under);
+        inside += &text((RIGHT, height - 4.0), "text-anchor=\"end\"", self.across.title());
         let title = escaped(&self.title);
+        let against = if matches!(self.across, Across::Servers(_)) { "" } else { " against the load" };
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
-             <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server against the \
-             load; the table of figures has the same\">\n{inside}</svg>\n</figure>\n",
+             <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server{against}; \
+             the table of figures has the same\">\n{inside}</svg>\n</figure>\n",
             escaped(&self.unit),
         )
     }
 
     /// How much higher the chart is because the names of its places stand slanted: 0 if they fit side by side.
     fn room_for_names(&self) -> f64 {
-        let Some(names) = &self.ticks else { return 0.0 };
+        let Some(names) = self.across.names() else { return 0.0 };
         let longest =
             names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64 * WIDTH_OF_LETTER;
         let fits = longest * names.len() as f64 <= RIGHT - LEFT;
@@ -94,8 +121,8 @@ impl Chart {
         points.flat_map(|point| [point.low, point.y, point.high])
     }
 
-    fn across(&self) -> Axis {
-        if let Some(names) = &self.ticks {
+    fn axis(&self) -> Axis {
+        if let Some(names) = self.across.names() {
             let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
             return Axis { from: -0.5, to: names.len() as f64 - 0.5, is_logarithmic: false, ticks };
         }
@@ -128,7 +155,7 @@ impl Curve {
         for point in &self.points {
             let place = frame.place(point.x, point.y);
             let [low, high] = [point.low, point.high].map(|value| frame.place(point.x, value));
-            out.push_str(&line(low, high, &format!("class=\"range s{style}\"")));
+            out.push_str(&interval(low, high, &format!("class=\"range s{style}\"")));
             out.push_str(&format!(
                 "<g class=\"point f{style}\"><title>{}</title>{}{}</g>\n",
                 escaped(&point.name),
@@ -138,6 +165,12 @@ impl Curve {
         }
         out
     }
+}
+
+/// From the lowest to the highest run, with its ends.
+fn interval(low: Place, high: Place, look: &str) -> String {
+    let end = |(x, y): Place| line((x - WIDTH_OF_END / 2.0, y), (x + WIDTH_OF_END / 2.0, y), look);
+    if low == high { String::new() } else { line(low, high, look) + &end(low) + &end(high) }
 }
 
 /// The names of the curves with their looks.
@@ -207,6 +240,9 @@ const WIDTH_OF_LETTER: f64 = 6.6;
 /// The part of a place in which the points of all curves stand.
 const WIDTH_OF_PLACE: f64 = 0.7;
 
+/// Of the ends of an interval.
+const WIDTH_OF_END: f64 = 7.0;
+
 /// Colours, shapes and dashes: with them, 24 curves differ.
 const STYLES: usize = 8;
 const SHAPES: usize = 4;
@@ -234,7 +270,7 @@ mod tests {
             unit: String::new(),
             scale: Scale::Linear,
             curves: vec![curve(0), curve(1)],
-            ticks: None,
+            across: Across::Rates,
         };
         let svg = chart.svg();
         assert_eq!(svg.matches("&lt;b&gt;").count(), 4);
@@ -250,15 +286,22 @@ mod tests {
         );
         assert_eq!((beside(0, 1), shifts.iter().sum::<f64>()), (0.0, 0.0));
 
-        let chart = |names: &[&str]| {
+        let chart = |across: fn(Vec<String>) -> Across, names: &[&str]| {
             let point = Point { x: 0.0, y: 1.0, low: 1.0, high: 1.0, is_bound: false, name: String::new() };
             let curves = vec![Curve { number: 0, points: vec![point] }];
-            let ticks = Some(names.iter().map(|name| (*name).to_owned()).collect());
-            Chart { title: String::new(), unit: String::new(), scale: Scale::Linear, curves, ticks }.svg()
+            let across = across(names.iter().map(|name| (*name).to_owned()).collect());
+            Chart { title: String::new(), unit: String::new(), scale: Scale::Linear, curves, across }.svg()
         };
-        assert!(!chart(&["still", "1-zone"]).contains("rotate"));
-        assert!(
-            chart(&["window-5000"; 7]).contains("rotate") && chart(&["window-5000"; 7]).contains("faint")
-        );
+        assert!(!chart(Across::Loads, &["still", "1-zone"]).contains("rotate"));
+        let loads = chart(Across::Loads, &["window-5000"; 7]);
+        assert!(loads.contains("rotate") && loads.contains("faint") && loads.contains(">load<"), "{loads}");
+        let servers = chart(Across::Servers, &["knot", "nsd"]);
+        assert!(servers.contains(">server<") && !servers.contains("against the load"), "{servers}");
+    }
+
+    #[test]
+    fn an_interval_has_ends_and_one_run_has_none() {
+        assert_eq!(interval((10.0, 90.0), (10.0, 40.0), "class=\"range s0\"").matches("<line").count(), 3);
+        assert_eq!(interval((10.0, 90.0), (10.0, 90.0), "class=\"range s0\""), "");
     }
 }

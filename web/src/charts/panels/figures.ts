@@ -1,4 +1,5 @@
 /** Where the figures of a line come from: the columns of a run, and what is made of them. */
+import { hueOf } from "../theme";
 import type { Line, ShownRun } from "./panel";
 
 type Figures = Pick<Line, "columns" | "values">;
@@ -39,5 +40,5 @@ export function columnsOf(run: ShownRun, names: string[]): string[] {
 
 /** Of a run beside others. */
 export function colourOf(run: ShownRun): Line["colour"] {
-  return (p) => p.hues[run.index % p.hues.length]!;
+  return hueOf(run.index);
 }

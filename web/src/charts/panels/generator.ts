@@ -1,5 +1,6 @@
 /** The generator itself: whether a figure is the server's or its own. Always the last charts, and always there. */
-import { runDash } from "../theme";
+import { limitsOf } from "../limits";
+import { dashOf, hueOf } from "../theme";
 import { colourOf, columnsOf, ratesOf, valuesOf } from "./figures";
 import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 
@@ -30,7 +31,7 @@ function workersOf(run: ShownRun): Line[] {
   const waited = columnsOf(run, ["arrivals.cpu_wait_ns"]);
   const waiting: Line[] = waited.length > 0 ? [share(run, "waited, all", waited, (p) => p.timedOut, [2, 3])] : [];
   if (workers.length > MOST_WORKERS) return [...busiestOf(run, "busiest"), ...waiting];
-  const each = workers.map((column, i) => share(run, `worker ${i}`, [column], (p) => p.hues[i % p.hues.length]!));
+  const each = workers.map((column, i) => share(run, `worker ${i}`, [column], hueOf(i)));
   return [...each, ...waiting];
 }
 
@@ -48,7 +49,7 @@ function busiestOf(run: ShownRun, label: string): Line[] {
       run: run.index,
       colour: colourOf(run),
       shape: "line",
-      dash: runDash(run.index),
+      dash: dashOf(run.index),
       columns: workers,
       values,
     },
@@ -79,7 +80,7 @@ function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
   const lines = runs.flatMap((run) =>
     runs.length === 1
       ? [...of(run, "p99", "lateness.p99", (p) => p.p99, []), ...of(run, "max", "lateness.max", (p) => p.muted, [1, 3])]
-      : of(run, run.run.label, "lateness.p99", colourOf(run), runDash(run.index)),
+      : of(run, run.run.label, "lateness.p99", colourOf(run), dashOf(run.index)),
   );
   const panel = {
     id: "lateness",
@@ -88,6 +89,10 @@ function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
     height: 120,
     scale: "log" as const,
     lines,
+    limits: limitsOf(
+      runs.map(({ run }) => run),
+      "lateness",
+    ),
   };
   return lines.length > 0
     ? panel

@@ -7,8 +7,23 @@ import { partsPanels } from "./parts";
 import { ratePanels } from "./rate";
 import { watchedPanels } from "./watched";
 
-/** `search`: of the watched series. */
-export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean, search = ""): Panel[] {
+/** `search`: of the watched series; `scale`: of the axes of durations. */
+export function panelsOf(
+  runs: ShownRun[],
+  selected: number,
+  boxes: boolean,
+  search = "",
+  scale: "log" | "linear" = "log",
+): Panel[] {
+  const panels = logarithmicPanels(runs, selected, boxes, search);
+  return scale === "log" ? panels : panels.map(linear);
+}
+
+function linear(panel: Panel): Panel {
+  return panel.scale === "log" ? { ...panel, scale: "linear", unit: panel.unit.replace("logarithmic", "linear") } : panel;
+}
+
+function logarithmicPanels(runs: ShownRun[], selected: number, boxes: boolean, search: string): Panel[] {
   const one = runs[selected] ?? runs[0];
   if (one?.run.watch_only && runs.length === 1) return watchedPanels(one, search);
   const readable = runs.filter((run) => run.series !== null);

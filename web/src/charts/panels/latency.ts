@@ -1,5 +1,6 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
-import { runDash } from "../theme";
+import { limitsOf } from "../limits";
+import { dashOf } from "../theme";
 import { colourOf, valuesOf } from "./figures";
 import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 
@@ -8,6 +9,9 @@ const PERCENTILES = [
   { label: "p99", column: "latency.p99", colour: (p) => p.p99 },
   { label: "p99.9", column: "latency.p99_9", colour: (p) => p.p99_9 },
 ] satisfies { label: string; column: string; colour: Line["colour"] }[];
+
+/** Of several runs, each of one colour: the median is thin and dotted beside the line of p99. */
+const MEDIAN_DASH = [2, 2];
 
 const BOXES = [
   { label: "min", column: "latency.min" },
@@ -24,6 +28,10 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
     unit: "logarithmic",
     height: 300,
     scale: "log" as const,
+    limits: limitsOf(
+      runs.map(({ run }) => run),
+      "latency",
+    ),
   };
   if (runs.every((run) => !run.series?.has("latency.max") && !run.series?.has("latency.p50"))) {
     return { ...panel, lines: [], empty: whyEmpty(selected) };
@@ -43,15 +51,15 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
       : runs.flatMap((run) => [
           {
             ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
-            width: 1,
+            width: 1.25,
             halo: true,
-            dash: runDash(run.index),
+            dash: MEDIAN_DASH,
           },
           {
             ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)),
             width: 2,
             halo: true,
-            dash: runDash(run.index),
+            dash: dashOf(run.index),
           },
         ]);
   const unit = runs.length === 1 ? panel.unit : `${panel.unit}; heat map of ${selected?.run.label ?? ""}`;

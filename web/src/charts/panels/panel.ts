@@ -6,6 +6,7 @@
 import type { DecodedRun } from "../../data/decode";
 import { count, duration, percent, rate, setting } from "../../format/units";
 import type { Value } from "../api";
+import type { ShownLimit } from "../limits";
 import type { Palette } from "../theme";
 import { bytesTick, figureTick } from "../ticks";
 import type { Window } from "./window";
@@ -44,12 +45,15 @@ export interface Panel {
   /** Below the name of the group. */
   note?: string;
   height: number;
-  scale: "zero" | "share" | "log";
+  /** From zero, shares, or durations on either axis. */
+  scale: "zero" | "share" | "log" | "linear";
   lines: Line[];
   /** Why there is nothing to draw. */
   empty?: string;
   /** The run whose heat map is under the lines. */
   heat?: number;
+  /** What was expected of the runs. */
+  limits?: ShownLimit[];
 }
 
 /** Of a run by its place on the page; `null` where its series cannot be read. */

@@ -1,5 +1,6 @@
 /** What a run is made of: RCODEs, query types, members of a mix, connections, handshakes, parts of a transaction. */
 import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
+import { dashOf, hueOf } from "../theme";
 import type { Line, Panel, ShownRun } from "./panel";
 
 export function partsPanels(run: ShownRun): Panel[] {
@@ -38,7 +39,7 @@ function rcodeColour(name: string, i: number): Line["colour"] {
     SERVFAIL: (p) => p.timedOut,
     REFUSED: (p) => p.refused,
   };
-  return known[name] ?? ((p) => [p.p99_9, p.ok, p.notSent][i % 3]!);
+  return known[name] ?? ((p) => [p.p99_9, p.ok, p.notSent, ...p.hues.slice(6)][i % 7]!);
 }
 
 function fallback(run: ShownRun): Panel {
@@ -144,7 +145,7 @@ function types(run: ShownRun): Panel {
 
 function members(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) =>
-    rates(run, [[name, [`members.${i}.ends.answered`], (p) => p.hues[i % p.hues.length]!]]),
+    rates(run, [[name, [`members.${i}.ends.answered`], hueOf(i)]]).map((line) => ({ ...line, dash: dashOf(i) })),
   );
   return { id: "members", title: `Answered by ${run.run.members_by}`, unit: "queries/s", height: 140, scale: "zero", lines };
 }
@@ -152,7 +153,7 @@ function members(run: ShownRun): Panel {
 function memberLatency(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) => {
     const path = `members.${i}.${run.run.headline}`;
-    const colour: Line["colour"] = (p) => p.hues[i % p.hues.length]!;
+    const colour = hueOf(i);
     return [
       ...percentile(run, `${name} p50`, `${path}.p50`, colour, []),
       ...percentile(run, `${name} p99`, `${path}.p99`, colour, [4, 3]),
@@ -175,7 +176,7 @@ function base(run: ShownRun, label: string, i: number): Omit<Line, "values" | "c
     run: run.index,
     shape: "line",
     opacity: 0.55,
-    colour: (p) => p.hues[i % p.hues.length]!,
+    colour: hueOf(i),
   };
 }
 

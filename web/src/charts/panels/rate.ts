@@ -1,6 +1,7 @@
 /** The rate: what was asked, what was sent, and how it ended. */
 import type { Palette } from "../theme";
-import { runDash } from "../theme";
+import { limitsOf } from "../limits";
+import { dashOf } from "../theme";
 import { colourOf, columnsOf, ratesOfQueries } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
 
@@ -22,9 +23,12 @@ const NOT_ANSWERED: Kind[] = [
 
 export function ratePanels(runs: ShownRun[]): Panel[] {
   const [run] = runs;
-  if (runs.length === 1 && run) return [rateOf(run), ...lossesOf(run)];
   if (runs.length === 0) return [{ ...RATE, lines: [] }];
-  return [rateOfAll(runs), ...lossesOfAll(runs)];
+  const all = runs.map((one) => one.run);
+  const rate = runs.length === 1 && run ? rateOf(run) : rateOfAll(runs);
+  const losses = runs.length === 1 && run ? lossesOf(run) : lossesOfAll(runs);
+  const limits = [...limitsOf(all, "rate"), ...limitsOf(all, "sent_rate")];
+  return [{ ...rate, limits }, ...losses.map((panel) => ({ ...panel, limits: limitsOf(all, "loss") }))];
 }
 
 const RATE = { id: "rate", title: "Rate", unit: "queries/s", height: 230, scale: "zero" } as const;
@@ -47,7 +51,7 @@ function rateOfAll(runs: ShownRun[]): Panel {
   const lines = runs.flatMap((run, i) => [
     ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
     line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), {
-      dash: runDash(run.index),
+      dash: dashOf(run.index),
     }),
   ]);
   return { ...RATE, title: "Rate answered", lines };
@@ -62,14 +66,14 @@ function lossesOf(run: ShownRun): Panel[] {
 function lossesOfAll(runs: ShownRun[]): Panel[] {
   const lines = runs.flatMap((run) => {
     const columns = kindsOf(run).flatMap((kind) => kind.columns);
-    return columns.length > 0 ? [line(run, run.run.label, columns, colourOf(run), { dash: runDash(run.index) })] : [];
+    return columns.length > 0 ? [line(run, run.run.label, columns, colourOf(run), { dash: dashOf(run.index) })] : [];
   });
   return lines.length > 0 ? [{ ...LOSSES, lines }] : [];
 }
 
 function askedOf(run: ShownRun, label: string): Line[] {
   if (!run.series?.has("asked_micro")) return [];
-  const dash = runDash(run.index);
+  const dash = dashOf(run.index);
   // Millionths of queries per interval: per 1,000 s they are a rate again.
   return [line(run, label, ["asked_micro"], (p) => p.asked, { width: 1.25, dash, ...ratesOfQueries(["asked_micro"], 1e3) })];
 }

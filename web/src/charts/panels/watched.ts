@@ -14,11 +14,10 @@ const MOST_FOUND = 40;
 
 /** With a search the series whose name or source has all of its words, else of each source those that tell most. */
 export function watchedPanels(run: ShownRun, search: string): Panel[] {
-  const levels = run.series?.levels;
-  const level = levels?.[levels.length - 1];
+  const level = run.series && levelToJudge(run.series.levels);
   if (!level) return [];
   const panels = run.run.watched.flatMap((source) => {
-    const chosen = search === "" ? telling(source, level) : source.series.filter(found(source, search));
+    const chosen = search === "" ? telling(source, level) : flatLast(source.series.filter(found(source, search)), level);
     return chosen.map((series) => panelOf(run, source, series, noteOf(source, chosen.length, search)));
   });
   return search === "" ? panels : panels.slice(0, MOST_FOUND);
@@ -29,13 +28,48 @@ export function hasWatched(runs: { run: Run }[]): boolean {
   return runs.some(({ run }) => run.watched.some(({ series }) => series.length > 0));
 }
 
-/** The series that moved, in the order of their ranks, within a rank those that moved most. */
+/** Rows in which a movement is seen. */
+const ROWS_TO_JUDGE = 30;
+
+/** The coarsest level in which a movement is seen: of a short run that is the finest. */
+function levelToJudge(levels: LevelReader[]): LevelReader | undefined {
+  return levels.findLast(({ rows }) => rows >= ROWS_TO_JUDGE) ?? levels[0];
+}
+
+/** A line that moves by less of its axis than this is level. */
+const FLAT = 0.02;
+
+/** Whether a line is drawn level while there is load. A loss at a constant rate still tells something. */
+function isFlat(series: WatchedSeries, level: LevelReader): boolean {
+  const [unit, factor] = unitOf(series);
+  const values = drawnValues(series, level)
+    .subarray(0, level.dueEnd || level.rows)
+    .filter((value) => Number.isFinite(value));
+  const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), 0)];
+  // The axis of shares goes up to one, each other to the highest value.
+  const top = unit === "share" ? Math.max(1, high * factor) / factor : high;
+  return (series.rank > 0 || unit === "share") && !(high - low >= FLAT * top && high > 0);
+}
+
+/** A counter as its rise per nanosecond. */
+function drawnValues({ column, kind }: WatchedSeries, level: LevelReader): Float64Array {
+  const values = level.column(column) ?? new Float64Array();
+  return kind === "gauge" ? values : values.map((value, row) => value / (level.to_ns(row) - level.from_ns[row]!));
+}
+
+function flatLast(all: WatchedSeries[], level: LevelReader): WatchedSeries[] {
+  const flat = new Set(all.filter((series) => isFlat(series, level)));
+  return [...all.filter((series) => !flat.has(series)), ...flat];
+}
+
+/** The series that moved, in the order of their ranks, within a rank those that moved most; those that are flat last. */
 function telling(source: Watched, level: LevelReader): WatchedSeries[] {
-  const moved = source.series
-    .map((series) => ({ series, moved: movement(level.column(series.column) ?? new Float64Array()) }))
+  const ordered = source.series
+    .map((series) => ({ series, moved: movement(drawnValues(series, level)) }))
     .filter(({ series, moved }) => moved > 0 || series.kind === "counter")
     .sort((a, b) => a.series.rank - b.series.rank || b.moved - a.moved)
     .map(({ series }) => series);
+  const moved = flatLast(ordered, level);
   const losses = moved.filter(({ rank }) => rank === 0).slice(0, MOST_LOSSES);
   return [...losses, ...moved.filter(({ rank }) => rank > 0)].slice(0, MOST_SHOWN);
 }
@@ -67,7 +101,7 @@ const KINDS: Record<Watched["kind"], string> = { host: "Host", process: "Process
 
 function panelOf(run: ShownRun, source: Watched, series: WatchedSeries, note: string): Panel {
   const { column, name, kind } = series;
-  const [unit, factor, words] = kind === "counter" ? rateOf(series) : levelOf(series);
+  const [unit, factor, words] = unitOf(series);
   const line: Line = {
     label: name,
     unit,
@@ -92,6 +126,10 @@ function panelOf(run: ShownRun, source: Watched, series: WatchedSeries, note: st
     scale: unit === "share" ? "share" : "zero",
     lines: [line],
   };
+}
+
+function unitOf(series: WatchedSeries): [Unit, number, string] {
+  return series.kind === "counter" ? rateOf(series) : levelOf(series);
 }
 
 /** Of a counter: the unit of its chart, the factor from its rise per nanosecond, and its words. */

@@ -87,6 +87,8 @@ fn the_limit_of_a_server_is_searched_and_is_a_row_of_the_results() {
     );
     let page = work.read("out/index.html");
     assert!(page.contains("Searches and programs") && page.contains("limited under limit, run 1"));
+    // One load has runs: its servers stand beside each other.
+    assert!(page.contains(">Under slow</h2>") && page.contains(">server</text>"), "{page}");
     let own: Value = serde_json::from_str(&work.read("out/runs/001/find.json")).unwrap();
     assert_eq!(own["answer"], answer);
     for trial in own["trials"].as_array().unwrap() {

@@ -277,8 +277,14 @@ fn the_page_of_a_stair_has_the_figures_of_its_record_and_its_knee() {
     assert_eq!(run["load_response"]["points"].as_array().unwrap().len(), 3);
     let steps = &run["summary"]["steps"];
     assert_eq!(run["load_response"]["knee"]["held_qps"], steps["held_to_qps"]);
-    let states: Vec<_> = run["expectations"].as_array().unwrap().iter().map(|e| e["state"].clone()).collect();
+    let expected = run["expectations"].as_array().unwrap();
+    let states: Vec<_> = expected.iter().map(|e| e["state"].clone()).collect();
     assert_eq!(states, ["pass", "fail", "pass"]);
+    let lines = expected.iter().map(|e| &e["limit"]);
+    let lines: Vec<_> =
+        lines.map(|l| (l["of"].as_str(), l["value"].as_f64(), l["slowest"].as_f64())).collect();
+    let wanted = [("loss", 0.01, None), ("latency", 100e9, Some(0.5)), ("loss", 1.0, None)];
+    assert_eq!(lines, wanted.map(|(of, value, slowest)| (Some(of), Some(value), slowest)));
 }
 
 #[test]
