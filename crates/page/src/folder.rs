@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_record::{PACKED_FILE, RUN_FILE};
 
 use crate::error::PageError;
+use crate::search::is_search;
 use crate::shown;
 
 /// The runs that a path stands for: itself, or each run in a folder that is none, by name.
@@ -16,10 +17,18 @@ pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>, PageError> {
     if !path.is_dir() || is_run(path) {
         return Ok(vec![path.to_owned()]);
     }
+    if is_search(path) {
+        return Err(PageError::SearchAmongRuns { path: shown(path) });
+    }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
     runs.sort();
-    if runs.is_empty() { Err(PageError::NoRuns { path: shown(path) }) } else { Ok(runs) }
+    match runs.is_empty() {
+        false => Ok(runs),
+        // Searches and qualifications keep their runs there.
+        true if path.join("runs").is_dir() => Err(PageError::RunsBelow { path: shown(path) }),
+        true => Err(PageError::NoRuns { path: shown(path) }),
+    }
 }
 
 /// Whether a folder has a record in it.
