@@ -4,6 +4,7 @@
 mod args;
 mod campaign;
 mod cmd;
+mod completion;
 mod exit;
 mod habits;
 mod help;
@@ -54,7 +55,9 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// All verbs and options, for manuals and completions.
+pub use completion::command_to_complete;
+
+/// All verbs and options, for manuals.
 pub fn command() -> clap::Command {
     Cli::command()
 }
