@@ -56,7 +56,8 @@ impl Document {
         };
         let figures: String = figures.iter().map(figure).collect();
         self.out.push_str(&format!(
-            "<div class=\"answer answer-top\">\n<p class=\"sentence\">{}</p>\n<dl class=\"figures\">\n{figures}</dl>\n</div>\n",
+            "<div class=\"answer answer-top\">\n<p class=\"sentence\">{}</p>\n<dl class=\"figures\">\n{figures}</dl>\n\
+             </div>\n",
             escaped(sentence)
         ));
     }

@@ -143,6 +143,14 @@ fn load_unit(found: &ReadFinding) -> &str {
 /// The answer, in a sentence.
 fn sentence(found: &ReadFinding) -> String {
     let outcome = &found.outcome;
+    if let (Some(load), Some(why)) = (outcome.load, &outcome.why) {
+        let why = match why.as_str() {
+            "generator" => "beyond that the generator or its host may be the limit",
+            "most" => "no higher load was tried",
+            _ => "the trials that were allowed do not tell how much more",
+        };
+        return format!("The limit is at least {} {}: {why}.", rate(load), safe(&found.unit));
+    }
     let (Some(load), Some(from), Some(to)) = (outcome.load, outcome.from, outcome.to) else {
         return as_sentence(&found.answer);
     };

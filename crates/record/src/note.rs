@@ -38,7 +38,10 @@ pub enum NoteError {
     #[error("the note is empty: say what has happened, as in 'cache flushed'")]
     Empty,
     /// A terminal would act on it, or it cannot be seen.
-    #[error("the note has the character {}, which a terminal may act on: write it in one line of plain text", .0.escape_unicode())]
+    #[error(
+        "the note has the character {}, which a terminal may act on: write it in one line of plain text",
+        .0.escape_unicode()
+    )]
     Character(char),
     /// It is no remark but a document.
     #[error(
@@ -46,7 +49,10 @@ pub enum NoteError {
     )]
     TooLong(usize),
     /// There is no run.
-    #[error("{} is not the folder of a run in progress: name that of `dnsdyno run` or `dnsdyno watch`, or one in which it is", .0.display())]
+    #[error(
+        "{} is not the folder of a run in progress: name that of `dnsdyno run` or `dnsdyno watch`, or one in which \
+         it is", .0.display()
+    )]
     NoRun(PathBuf),
     /// The name is that of several.
     #[error("several runs in progress are meant by {}: name one of {}", asked.display(), names(found))]
@@ -80,8 +86,8 @@ pub enum NoteError {
     InTheWay(PathBuf),
     /// The run has not read it in time.
     #[error(
-        "the run of {} has not taken the note within {} s: its disk may be too slow, or it has {MOST_NOTES} notes; nothing \
-         was recorded", .0.display(), PATIENCE.as_secs()
+        "the run of {} has not taken the note within {} s: its disk may be too slow, or it has {MOST_NOTES} notes; \
+         nothing was recorded", .0.display(), PATIENCE.as_secs()
     )]
     NotTaken(PathBuf),
 }

@@ -437,11 +437,15 @@ fn a_search_is_listed_with_its_answer_and_leads_to_its_trials() {
     assert_eq!(served.listed(), [("a search".into(), "ended".into()), ("run".into(), "ended".into())]);
     let list = served.json("/api/runs");
     let search = list["runs"].as_array().unwrap().iter().find(|run| run["folder"] == "a search").unwrap();
-    assert_eq!(search["sentence"], "Capacity at least 2,000 qps.");
+    assert_eq!(search["sentence"], "The limit is at least 2,000 qps: no higher load was tried.");
     assert_eq!(search["load"], "search for the limit: loss=0");
     let page = served.get("/runs/a%20search/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert!(page.body.contains("Capacity at least 2,000 qps."), "{}", page.body);
+    assert!(
+        page.body.contains("The limit is at least 2,000 qps: no higher load was tried."),
+        "{}",
+        page.body
+    );
     assert!(page.body.contains("<a href=\"/runs/a%20search/trials/001/\">1</a>"), "{}", page.body);
     assert!(page.body.contains("<a href=\"/\">All runs</a>"));
     let trial = served.get("/runs/a%20search/trials/001/");

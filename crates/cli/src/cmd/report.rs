@@ -14,7 +14,7 @@ use crate::exit::{Failure, OK, Outcome};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
-    /// Folders of runs; a folder that is none stands for all runs in it. Or that of a search, as `dnsdyno find` keeps it
+    /// Folders of runs; a folder that is none stands for all runs in it. Or the folder of a search (`dnsdyno find`)
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
     /// The page to write [default: RUN/report.html; of several runs report.html in this folder]

@@ -136,8 +136,8 @@ impl Chart<'_> {
         let title = escaped(self.title);
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title} of each trial against its load; the \
-             table of trials has the same\">\n{inside}</svg>\n</figure>\n",
+             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title} of each trial against its load; \
+             the table of trials has the same\">\n{inside}</svg>\n</figure>\n",
             escaped(self.unit),
         )
     }
@@ -196,14 +196,15 @@ pub(super) fn legend(found: &ReadFinding) -> String {
     let item = |verdict: FoundVerdict| {
         let (word, shape) = (word(verdict), shape(look(verdict), (17.0, 6.0)));
         format!(
-            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><g class=\"point {word}\">{shape}</g></svg>{word}</li>\n"
+            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><g class=\"point {word}\">{shape}</g></svg>{word}\
+             </li>\n"
         )
     };
     let mut items: String = verdicts.into_iter().filter(is_there).map(item).collect();
     if found.outcome.kind == "capacity" {
         items += "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><rect class=\"limit-band\" x=\"4\" y=\"0\" \
-                  width=\"26\" height=\"12\"/><line class=\"limit-line\" x1=\"17\" y1=\"0\" x2=\"17\" y2=\"12\"/></svg>the \
-                  limit</li>\n";
+                  width=\"26\" height=\"12\"/><line class=\"limit-line\" x1=\"17\" y1=\"0\" x2=\"17\" y2=\"12\"/></svg>\
+                  the limit</li>\n";
     }
     if found.limits() != Default::default() {
         items += "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><line class=\"bound-line\" x1=\"0\" y1=\"6\" \

@@ -54,6 +54,8 @@ pub struct FoundOutcome {
     pub to: Option<f64>,
     /// What the interval is.
     pub interval: Option<String>,
+    /// Why the limit is only known to be at least so high.
+    pub why: Option<String>,
 }
 
 /// A note.
