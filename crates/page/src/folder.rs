@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_campaign::find::report::FINDING_FILE;
 use dnsdyno_record::{PACKED_FILE, RUN_FILE};
 
 use crate::error::PageError;
-use crate::search::is_search;
 use crate::shown;
 
 /// The runs that a path stands for: itself, or each run in a folder that is none, by name.
@@ -36,6 +36,11 @@ pub fn is_run(folder: &Path) -> bool {
     [RUN_FILE, PACKED_FILE].iter().any(|file| folder.join(file).is_file())
 }
 
+/// Whether a folder has the result of a search, and is no run.
+pub fn is_search(folder: &Path) -> bool {
+    folder.join(FINDING_FILE).is_file() && !is_run(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +56,10 @@ mod tests {
         }
         assert_eq!(runs_in(folder.path()).unwrap(), [path("a"), path("b")]);
         assert_eq!(runs_in(&path("a")).unwrap(), [path("a")]);
+        fs::write(path("c").join(FINDING_FILE), "{}").unwrap();
+        assert!(
+            runs_in(&path("c")).unwrap_err().to_string().contains("a search, which has a page of its own")
+        );
         // What does not exist is told by the reader.
         assert_eq!(runs_in(&path("d")).unwrap(), [path("d")]);
     }

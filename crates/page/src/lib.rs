@@ -38,12 +38,12 @@ use std::path::{Path, PathBuf};
 
 pub use error::PageError;
 pub use experiment::experiment;
-pub use folder::{is_run, runs_in};
+pub use folder::{is_run, is_search, runs_in};
 pub use html::{html, is_ours, live_json};
 pub use made::{quoted, utc};
 pub use qualification::qualification;
 pub use run::{Blob, run_data};
-pub use search::{SearchLinks, SearchSummary, is_search, search, search_summary};
+pub use search::{SearchLinks, SearchSummary, search, search_summary};
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};
 use dnsdyno_record::{Digest, ReadError, RunReader};

@@ -10,21 +10,16 @@ mod chart;
 
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::find::report::{FINDING_FILE, FoundTrial, FoundVerdict, ReadFinding};
+use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding};
 use dnsdyno_record::{Digest, Header, RunReader};
 use dnsdyno_report::{quantile, servers};
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
+use crate::Options;
 use crate::document::{self, Document, table_with_links};
 use crate::error::PageError;
 use crate::made::{command, utc};
-use crate::{Options, folder};
-
-/// Whether a folder has the result of a search, and is no run.
-pub fn is_search(folder: &Path) -> bool {
-    folder.join(FINDING_FILE).is_file() && !folder::is_run(folder)
-}
 
 /// What a list says of a search.
 #[derive(Clone, Debug)]

@@ -1,8 +1,10 @@
 //! The page of a search, from invented results.
 
+use dnsdyno_campaign::find::report::FINDING_FILE;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::is_search;
 
 fn options() -> Options {
     Options { title: None, made_by: "dnsdyno test".into(), made_unix_ns: 0 }
