@@ -43,15 +43,25 @@ complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "doctor" -d 'Look at
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "respond" -d 'Run a reference DNS server that delays, drops or falsifies responses on request, and counts what it did'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "relay" -d 'Stand between two programs and delay, lose, reorder and limit what passes'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "watch" -d 'Show the counters of hosts, processes and servers that move, without a load'
+complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "note" -d 'Write a remark into the record of a run in progress, from another shell'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "demo" -d 'Measure the built-in responder, without any set-up'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
+v4\t''
+v6\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r -f -a "auto\t''
+text\t''
+dnsperf\t''
+queryperf\t''
+binary\t''
+csv\t''
+names\t''
+updates\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ask -d 'Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated. {rand:8} stands for a random label, {n:0..999} for a number' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
@@ -59,16 +69,26 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l captured-server 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l source -d 'Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r -f -a "static\t''
+numberqname\t''
+randompkt\t''
+randomqname\t''
+randomlabel\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l source -d 'Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need' -r -f -a "epc:\t''
+stub:\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l types -d 'Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r -f -a "in-turn\t''
+random\t''
+zipf:\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l hit-rate -d 'For a resolver: this share of queries, such as 90%, is for names in its cache' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ttl -d 'With --hit-rate: how long the resolver keeps a name, such as 300s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l hot -d 'With --hit-rate: the number of names that are asked for again and again [default: those of the source; 1000 for each name with a placeholder]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l edns-size -d 'Use EDNS with this UDP payload size' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l edns-version -d 'Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l class -d 'Class of the queries [default: IN]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l class -d 'Class of the queries [default: IN]' -r -f -a "IN\t''
+CH\t''
+HS\t''
+ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
@@ -89,18 +109,31 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s l -l for -d 'End
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+tcp\t''
+udp+tcp\t''
+dot\t''
+doh\t''
+doq\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
+tcp=\t''
+udp+tcp=\t''
+dot=\t''
+doh=\t''
+doq=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r -f -a "same\t''
+none\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r -f -a "1.2\t''
+1.3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l http-method -d 'DoH: get or post [default: post]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l http-method -d 'DoH: get or post [default: post]' -r -f -a "get\t''
+post\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s T -l workers -d 'Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server is on this host]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
@@ -109,17 +142,36 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l local-ports -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l seed -d 'Random seed; the same seed gives the same load' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r -f -a "sockets\t''
+xdp\t''
+auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
+native\t''
+generic\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r -f -a "auto\t''
+zero-copy\t''
+copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+host\t''
+process\t''
+host=\t''
+process=\t''
+ssh://\t''
+bind=\t''
+unbound=\t''
+nsd=\t''
+knot=\t''
+pdns=\t''
+dnsdist=\t''
+mariadb=\t''
+openmetrics=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -169,7 +221,10 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand report" -s h -l help -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l long -d 'Length of the long run [default: 48h]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l scale -d 'Rehearse: multiply the lengths of steps, burst and long run by this, such as 1/48; every output says so' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l function -d 'File of the commands of the function test (TOML), see docs/qualify.md' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l skip -d 'Do not make these tests: stair, burst, function, long' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l skip -d 'Do not make these tests: stair, burst, function, long' -r -f -a "stair\t''
+burst\t''
+function\t''
+long\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l need -d 'Exit with code 1 if the capacity is lower than this' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l response-time -d 'The longest response time of a test that passes [default: 1s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l continuous -d 'Errors in each interval of so long are continuous [default: 3s]' -r
@@ -178,9 +233,18 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l errors -d 'W
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
+v4\t''
+v6\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r -f -a "auto\t''
+text\t''
+dnsperf\t''
+queryperf\t''
+binary\t''
+csv\t''
+names\t''
+updates\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ask -d 'Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated. {rand:8} stands for a random label, {n:0..999} for a number' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
@@ -188,16 +252,25 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l captured-ser
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r -f -a "static\t''
+numberqname\t''
+randompkt\t''
+randomqname\t''
+randomlabel\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l source -d 'Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l types -d 'Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r -f -a "in-turn\t''
+random\t''
+zipf:\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l hit-rate -d 'For a resolver: this share of queries, such as 90%, is for names in its cache' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ttl -d 'With --hit-rate: how long the resolver keeps a name, such as 300s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l hot -d 'With --hit-rate: the number of names that are asked for again and again [default: those of the source; 1000 for each name with a placeholder]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l edns-size -d 'Use EDNS with this UDP payload size' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l edns-version -d 'Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l class -d 'Class of the queries [default: IN]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l class -d 'Class of the queries [default: IN]' -r -f -a "IN\t''
+CH\t''
+HS\t''
+ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
@@ -218,18 +291,31 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s l -l for -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+tcp\t''
+udp+tcp\t''
+dot\t''
+doh\t''
+doq\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
+tcp=\t''
+udp+tcp=\t''
+dot=\t''
+doh=\t''
+doq=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r -f -a "same\t''
+none\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r -f -a "1.2\t''
+1.3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l http-method -d 'DoH: get or post [default: post]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l http-method -d 'DoH: get or post [default: post]' -r -f -a "get\t''
+post\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s T -l workers -d 'Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server is on this host]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
@@ -238,17 +324,36 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l local-ports 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l seed -d 'Random seed; the same seed gives the same load' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r -f -a "sockets\t''
+xdp\t''
+auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
+native\t''
+generic\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r -f -a "auto\t''
+zero-copy\t''
+copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+host\t''
+process\t''
+host=\t''
+process=\t''
+ssh://\t''
+bind=\t''
+unbound=\t''
+nsd=\t''
+knot=\t''
+pdns=\t''
+dnsdist=\t''
+mariadb=\t''
+openmetrics=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -285,6 +390,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l against -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l fail-if -d 'Exit with code 1 if a metric has changed by more than this and the change is shown, such as \'p99 +5%\' or \'rate -2%\'; of a share in percentage points: \'loss +0.1%\'; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l by -d 'The metric that is judged first, with most of the accepted risk of a false alarm [default: p99; of a closed loop rate]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l page -d 'Also write the comparison with the charts of all runs as an HTML page' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l junit -d 'Also write a JUnit report, with a test case for each --fail-if' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l seed -d 'Random seed of the intervals; the same seed gives the same result' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l drop-first -d 'Leave out the first run of each side, in which caches fill'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l even-if-unlike -d 'Compare runs that were not asked alike'
@@ -292,8 +398,15 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l json -d 'Pri
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -l markdown -d 'Print Markdown, for a pull request'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand compare" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l while -d 'A criterion of each trial, such as \'loss<0.1%\' or \'p99<5ms\'; may be repeated [default: no loss beyond chance, and p99<=100ms]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l find -d 'What is searched for: qps, connections (per second, one query each) or clients (held, each with its connection) [default: qps]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l method -d 'search, stair, ramp, window, rfc2544 or rfc8219 [default: search]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l find -d 'What is searched for: qps, connections (per second, one query each) or clients (held, each with its connection) [default: qps]' -r -f -a "qps\t''
+connections\t''
+clients\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l method -d 'search, stair, ramp, window, rfc2544 or rfc8219 [default: search]' -r -f -a "search\t''
+stair\t''
+ramp\t''
+window\t''
+rfc2544\t''
+rfc8219\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l from -d 'The first load [default: 1k; of connections and clients 100]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l least -d 'The lowest load that is tried, if the first one is too much [default: a tenth of the default of --from, or more where trials would last longer than a minute]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l most -d 'The highest load that is tried; the end of a stair or a ramp; the largest window' -r
@@ -306,9 +419,18 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l repeats -d 'Wit
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
+v4\t''
+v6\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r -f -a "auto\t''
+text\t''
+dnsperf\t''
+queryperf\t''
+binary\t''
+csv\t''
+names\t''
+updates\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ask -d 'Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated. {rand:8} stands for a random label, {n:0..999} for a number' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
@@ -316,16 +438,25 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l captured-server
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r -f -a "static\t''
+numberqname\t''
+randompkt\t''
+randomqname\t''
+randomlabel\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l source -d 'Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l types -d 'Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r -f -a "in-turn\t''
+random\t''
+zipf:\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l hit-rate -d 'For a resolver: this share of queries, such as 90%, is for names in its cache' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ttl -d 'With --hit-rate: how long the resolver keeps a name, such as 300s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l hot -d 'With --hit-rate: the number of names that are asked for again and again [default: those of the source; 1000 for each name with a placeholder]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l edns-size -d 'Use EDNS with this UDP payload size' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l edns-version -d 'Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l class -d 'Class of the queries [default: IN]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l class -d 'Class of the queries [default: IN]' -r -f -a "IN\t''
+CH\t''
+HS\t''
+ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
@@ -346,18 +477,31 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s l -l for -d 'En
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+tcp\t''
+udp+tcp\t''
+dot\t''
+doh\t''
+doq\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
+tcp=\t''
+udp+tcp=\t''
+dot=\t''
+doh=\t''
+doq=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r -f -a "same\t''
+none\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r -f -a "1.2\t''
+1.3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l http-method -d 'DoH: get or post [default: post]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l http-method -d 'DoH: get or post [default: post]' -r -f -a "get\t''
+post\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s T -l workers -d 'Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server is on this host]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
@@ -366,17 +510,36 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l local-ports -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l seed -d 'Random seed; the same seed gives the same load' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r -f -a "sockets\t''
+xdp\t''
+auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
+native\t''
+generic\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r -f -a "auto\t''
+zero-copy\t''
+copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+host\t''
+process\t''
+host=\t''
+process=\t''
+ssh://\t''
+bind=\t''
+unbound=\t''
+nsd=\t''
+knot=\t''
+pdns=\t''
+dnsdist=\t''
+mariadb=\t''
+openmetrics=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -633,6 +796,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand watch" -l plain -d 'Prin
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand watch" -l quiet -d 'Print nothing: for a record'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand watch" -l json -d 'Print a JSON object for each interval'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand watch" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand note" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -s o -l out -d 'Folder of the record [default: runs/DATE-TIME]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l quiet -d 'Print nothing during the run'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l plain -d 'Print lines during the run on a terminal too, one a second'
@@ -641,26 +805,27 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -s h -l help -d 'P
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -l to -d 'What the links point to [default: this program]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -l force -d 'Also in the place of other programs and links, which are lost'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -s h -l help -d 'Print help'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "run" -d 'Put a load on a server and measure it'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "show" -d 'Print the summary of a run again, from its record'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "diagnose" -d 'Say which bottleneck the evidence of a run shows, and what to change'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "report" -d 'Write runs as one HTML page that opens without a network'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "qualify" -d 'Qualify a server: the highest load that passes stair, burst, function test and long run'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "compare" -d 'Say whether two sets of runs differ, and by how much'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "find" -d 'Find the highest load that meets criteria, with its confidence interval'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "experiment" -d 'Compare servers and variants of them under the same loads, in turn, as a file says'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "export" -d 'Write a run in the format of another program'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "capture" -d 'Say what is in captures of DNS traffic, and cut, filter, merge and convert them'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "data" -d 'Make zones by rule: of a mobile operator, many with a catalog, telephone numbers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "epc" -d 'Predict the load of a mobile core\'s clients, before and after a change of records, TTLs or caches'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "serve" -d 'Show a folder of runs in a browser'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "doctor" -d 'Look at this host before a run: what will bias the figures, and the commands that cure it'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "respond" -d 'Run a reference DNS server that delays, drops or falsifies responses on request, and counts what it did'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "relay" -d 'Stand between two programs and delay, lose, reorder and limit what passes'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "watch" -d 'Show the counters of hosts, processes and servers that move, without a load'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "demo" -d 'Measure the built-in responder, without any set-up'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch demo install-links help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "run" -d 'Put a load on a server and measure it'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "show" -d 'Print the summary of a run again, from its record'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "diagnose" -d 'Say which bottleneck the evidence of a run shows, and what to change'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "report" -d 'Write runs as one HTML page that opens without a network'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "qualify" -d 'Qualify a server: the highest load that passes stair, burst, function test and long run'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "compare" -d 'Say whether two sets of runs differ, and by how much'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "find" -d 'Find the highest load that meets criteria, with its confidence interval'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "experiment" -d 'Compare servers and variants of them under the same loads, in turn, as a file says'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "export" -d 'Write a run in the format of another program'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "capture" -d 'Say what is in captures of DNS traffic, and cut, filter, merge and convert them'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "data" -d 'Make zones by rule: of a mobile operator, many with a catalog, telephone numbers'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "epc" -d 'Predict the load of a mobile core\'s clients, before and after a change of records, TTLs or caches'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "serve" -d 'Show a folder of runs in a browser'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "doctor" -d 'Look at this host before a run: what will bias the figures, and the commands that cure it'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "respond" -d 'Run a reference DNS server that delays, drops or falsifies responses on request, and counts what it did'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "relay" -d 'Stand between two programs and delay, lose, reorder and limit what passes'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "watch" -d 'Show the counters of hosts, processes and servers that move, without a load'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "note" -d 'Write a remark into the record of a run in progress, from another shell'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "demo" -d 'Measure the built-in responder, without any set-up'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch note demo install-links help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from capture" -f -a "show" -d 'Say what is in captures: rate over time, clients, types, RCODEs, EDNS, latency'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from capture" -f -a "filter" -d 'Write a part of captures: by time, by client, by server; merged by time, in another format'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "epc" -d 'The zones of a mobile operator: tracking areas, access points, gateways, and who asks for them'

@@ -17,8 +17,8 @@ if (!experiments) throw new Error("say the folder with the experiments: make rep
 
 /** The legend and some of the charts of an experiment's page, by number. */
 const curves = (...charts) => ({
-  parts: ["#curves .legend", ".experiment-charts"],
-  hidden: `.experiment-charts figure${charts.map((chart) => `:not(:nth-child(${chart}))`).join("")}`,
+  parts: ["#curves .legend", ".drawn-charts"],
+  hidden: `.drawn-charts figure${charts.map((chart) => `:not(:nth-child(${chart}))`).join("")}`,
 });
 
 /** Some of the charts over time of a run's page. */

@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Relay(Box<crate::cmd::relay::RelayFlags>),
     /// Show the counters of hosts, processes and servers that move, without a load
     Watch(crate::cmd::watch::WatchFlags),
+    /// Write a remark into the record of a run in progress, from another shell
+    Note(crate::cmd::note::NoteFlags),
     /// Measure the built-in responder, without any set-up
     Demo(DemoFlags),
     /// Make links to this program by the names of the programs whose command lines it accepts: dnsperf,

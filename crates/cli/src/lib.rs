@@ -4,6 +4,7 @@
 mod args;
 mod campaign;
 mod cmd;
+mod completion;
 mod exit;
 mod habits;
 mod help;
@@ -48,12 +49,15 @@ pub fn main() -> ExitCode {
         Command::Relay(flags) => cmd::relay::relay(&flags),
         Command::Doctor(flags) => cmd::doctor::doctor(&flags),
         Command::Watch(flags) => cmd::watch::watch(flags),
+        Command::Note(flags) => cmd::note::note(&flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),
         Command::InstallLinks(flags) => cmd::links::install(&flags),
     })
 }
 
-/// All verbs and options, for manuals and completions.
+pub use completion::command_to_complete;
+
+/// All verbs and options, for manuals.
 pub fn command() -> clap::Command {
     Cli::command()
 }

@@ -8,6 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_campaign::find::report::FINDING_FILE;
 use dnsdyno_record::{ReadError, read_regular};
 use dnsdyno_report::diagnosis::{
     CellOfExperiment, ChosenRun, ExperimentDiagnosis, SearchDiagnosis, diagnosis,
@@ -15,8 +16,6 @@ use dnsdyno_report::diagnosis::{
 use dnsdyno_text::units::rate;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use crate::find::RESULT_FILE;
 
 /// What was diagnosed.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ pub enum DiagnoseError {
 /// It has no results, or the record of a search cannot be read. What cannot be read of an experiment is said in its
 /// cell.
 pub fn diagnose(folder: &Path) -> Result<Option<Diagnosed>, DiagnoseError> {
-    if let Some(search) = read::<KeptSearch>(&folder.join(RESULT_FILE))? {
+    if let Some(search) = read::<KeptSearch>(&folder.join(FINDING_FILE))? {
         return of_search(folder, &search).map(|found| Some(Diagnosed::Search(Box::new(found))));
     }
     if let Some(experiment) = read::<KeptExperiment>(&folder.join(RESULTS))? {
@@ -198,7 +197,7 @@ fn of_cell(folder: &Path, cell: KeptCell) -> CellOfExperiment {
             let shown = diagnosis(&run).map_err(|error| error.to_string());
             (Some(ChosenRun { run: run.display().to_string(), why: String::new() }), shown)
         }
-        (None, Some((run, answer))) => match read::<KeptSearch>(&run.join(RESULT_FILE)) {
+        (None, Some((run, answer))) => match read::<KeptSearch>(&run.join(FINDING_FILE)) {
             Ok(Some(search)) => match of_search(&run, &search) {
                 Ok(SearchDiagnosis { of, diagnosis, .. }) => (Some(of), Ok(diagnosis)),
                 Err(error) => (None, Err(error.to_string())),
@@ -284,7 +283,7 @@ mod tests {
         fs::write(folder.path().join(QUALIFICATION), "{}").unwrap();
         let error = diagnose(folder.path()).unwrap_err().to_string();
         assert!(error.contains("name one of them, in") && error.ends_with("/runs"), "{error}");
-        fs::write(folder.path().join(RESULT_FILE), "{}").unwrap();
+        fs::write(folder.path().join(FINDING_FILE), "{}").unwrap();
         let error = diagnose(folder.path()).unwrap_err().to_string();
         assert!(error.contains("find.json: missing field"), "{error}");
     }

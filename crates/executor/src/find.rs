@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dnsdyno_campaign::find::report::finding_json;
+use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json};
 use dnsdyno_campaign::find::{Finder, Finding, Settings, TrialsSoFar, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_record::Digest;
@@ -87,7 +87,7 @@ impl Search<'_> {
         let mut making = Making { runner, control, observer, tell: &tell, made: 0 };
         let carried_out = carry_out(&mut campaign, &mut journal, &mut making)?;
         if let CarriedOut::Done(finding) = &carried_out {
-            let path = self.folder.join(RESULT_FILE);
+            let path = self.folder.join(FINDING_FILE);
             let text = format!("{:#}\n", finding_json(finding));
             fs::write(&path, text).map_err(|source| FindFailed::Result { path, source })?;
         }
@@ -168,9 +168,6 @@ impl Making<'_, '_> {
         rest(length, &|| self.control.cause().is_some())
     }
 }
-
-/// The result, in the folder of the search.
-pub const RESULT_FILE: &str = "find.json";
 
 /// How long a server that no longer answers is waited for, each time.
 const WAITS: [Duration; 4] =

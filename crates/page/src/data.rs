@@ -584,7 +584,7 @@ pub struct FolderRun {
     pub name: String,
     /// What its user noted.
     pub note: String,
-    /// The server.
+    /// The server, with its address and port.
     pub target: String,
     /// How it was asked.
     pub transport: String,

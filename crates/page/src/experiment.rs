@@ -5,10 +5,9 @@
 //! ```
 //!
 //! It is drawn here and not by the program of `web/`: it has a few points per curve, and is read, not explored. Its
-//! look is that of the other pages: the same style sheet, with the few rules of `page.css` after it.
+//! look is that of the other pages: the same style sheet, with the few rules of `document.css` after it.
 
 mod chart;
-mod document;
 
 use std::collections::BTreeMap;
 
@@ -18,8 +17,8 @@ use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
 use dnsdyno_text::escaped;
 
 use crate::Options;
+use crate::document::{self, Document, table};
 use chart::{Across, Chart, Curve, Point, Scale};
-use document::{Document, table};
 
 /// The page of an experiment, as an HTML file.
 pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
@@ -64,7 +63,7 @@ fn curves(report: &ExperimentReport<'_>) -> String {
     let drawn: String = charts.into_iter().flatten().collect();
     format!(
         "<p class=\"help\">A point is the median of the runs; its line goes from the lowest to the highest run. The \
-         same figures are in the table below.</p>\n{}<div class=\"experiment-charts\">\n{drawn}</div>\n",
+         same figures are in the table below.</p>\n{}<div class=\"drawn-charts\">\n{drawn}</div>\n",
         chart::legend(&names(report))
     )
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_campaign::find::report::FINDING_FILE;
 use dnsdyno_record::{PACKED_FILE, RUN_FILE};
 
 use crate::error::PageError;
@@ -16,15 +17,28 @@ pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>, PageError> {
     if !path.is_dir() || is_run(path) {
         return Ok(vec![path.to_owned()]);
     }
+    if is_search(path) {
+        return Err(PageError::SearchAmongRuns { path: shown(path) });
+    }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
     runs.sort();
-    if runs.is_empty() { Err(PageError::NoRuns { path: shown(path) }) } else { Ok(runs) }
+    match runs.is_empty() {
+        false => Ok(runs),
+        // Searches and qualifications keep their runs there.
+        true if path.join("runs").is_dir() => Err(PageError::RunsBelow { path: shown(path) }),
+        true => Err(PageError::NoRuns { path: shown(path) }),
+    }
 }
 
 /// Whether a folder has a record in it.
 pub fn is_run(folder: &Path) -> bool {
     [RUN_FILE, PACKED_FILE].iter().any(|file| folder.join(file).is_file())
+}
+
+/// Whether a folder has the result of a search, and is no run.
+pub fn is_search(folder: &Path) -> bool {
+    folder.join(FINDING_FILE).is_file() && !is_run(folder)
 }
 
 #[cfg(test)]
@@ -42,6 +56,10 @@ mod tests {
         }
         assert_eq!(runs_in(folder.path()).unwrap(), [path("a"), path("b")]);
         assert_eq!(runs_in(&path("a")).unwrap(), [path("a")]);
+        fs::write(path("c").join(FINDING_FILE), "{}").unwrap();
+        assert!(
+            runs_in(&path("c")).unwrap_err().to_string().contains("a search, which has a page of its own")
+        );
         // What does not exist is told by the reader.
         assert_eq!(runs_in(&path("d")).unwrap(), [path("d")]);
     }

@@ -35,7 +35,7 @@ pub fn utc(unix_ns: u64) -> String {
 }
 
 /// The words as one would type them, the program by its name alone.
-fn command(words: &[String]) -> String {
+pub(crate) fn command(words: &[String]) -> String {
     let program = |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
     let first = words.first().and_then(program);
     let words = first.iter().chain(words.iter().skip(1));

@@ -166,7 +166,7 @@ fn phases(digest: &Digest) -> Vec<Phase> {
 }
 
 fn event(event: &Event) -> data::Event {
-    data::Event { at_ns: event.at_ns, kind: event.kind.clone(), message: event.message.clone() }
+    data::Event { at_ns: event.at_ns, kind: event.kind.clone(), message: event.words() }
 }
 
 /// Of a page of one run: it has at most 15 MiB, of which four bytes stand for three of these.

@@ -10,6 +10,7 @@ use dnsdyno_measure::{
     AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, PerClient, ReplayCounts,
     Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
 };
+use dnsdyno_text::safe;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::limits::{MOST_CHECKS, MOST_RANGES, MOST_WORKERS};
@@ -333,7 +334,7 @@ impl Interval {
 pub struct Event {
     /// The instant.
     pub at_ns: u64,
-    /// The kind, in `snake_case`: "interrupt", "unreachable", "record_gap".
+    /// The kind, in `snake_case`: "interrupt", "unreachable", "record_gap", "note".
     pub kind: String,
     /// A sentence for people.
     pub message: String,
@@ -348,6 +349,25 @@ pub const HELD_UNTIL: &str = "held_until_ns";
 impl Event {
     /// The kind of the event that stands for lost lines of the record.
     pub(crate) const RECORD_GAP: &str = "record_gap";
+
+    /// The kind of what somebody said during the run, with `dnsdyno note`.
+    pub const NOTE: &str = "note";
+
+    /// A note that was given during the run.
+    pub fn note(at_ns: u64, text: String) -> Event {
+        Event { at_ns, kind: Event::NOTE.to_owned(), message: text, figures: serde_json::Map::new() }
+    }
+
+    /// Whether it is what somebody said, not what was measured.
+    pub fn is_note(&self) -> bool {
+        self.kind == Event::NOTE
+    }
+
+    /// The sentence for people: of a note with a word that says so.
+    pub fn words(&self) -> String {
+        let message = safe(&self.message);
+        if self.is_note() { format!("note: {message}") } else { message }
+    }
 }
 
 /// The whole run.

@@ -34,7 +34,7 @@ pub(crate) struct StandardHeader<'a> {
 pub(crate) struct StandardEvent<'a> {
     /// One sentence.
     pub(crate) msg: &'a str,
-    /// The kind: `interrupt`, `link`, `queues`, `record_gap` ...
+    /// The kind: `interrupt`, `link`, `queues`, `record_gap`, `note` ...
     pub(crate) msg_type: &'a str,
 }
 

@@ -6,10 +6,10 @@ mod every;
 
 use std::io::{self, Write};
 
-use dnsdyno_record::{Header, Interval, Row};
+use dnsdyno_record::{Digest, Interval, Row};
 
 use crate::figures::sent;
-use cells::{PLACE_TITLES, latency, latency_titles, place};
+use cells::{NOTES_TITLE, PLACE_TITLES, latency, latency_titles, notes, place};
 pub use every::EveryCounter;
 
 /// Writes lines of comma-separated values (RFC 4180 with LF) under one line of titles, which are the same for each run.
@@ -27,23 +27,24 @@ impl<W: Write> Csv<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let mut csv = Csv { out: csv::Writer::from_writer(out) };
         let titles = PLACE_TITLES.iter().chain(&QUERY_TITLES).map(|title| (*title).to_owned());
-        csv.out.write_record(titles.chain(latency_titles()))?;
+        csv.out.write_record(titles.chain(latency_titles()).chain([NOTES_TITLE.to_owned()]))?;
         Ok(csv)
     }
 
-    /// Writes the line of an interval.
+    /// Writes the line of an interval of this run.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn interval(&mut self, header: &Header, interval: &Interval) -> io::Result<()> {
-        self.row(header, &Row::of(interval))
+    pub fn interval(&mut self, run: &Digest, interval: &Interval) -> io::Result<()> {
+        self.row(run, &Row::of(interval))
     }
 
     /// Writes the line of a row: of a phase, or of several intervals.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn row(&mut self, header: &Header, row: &Row) -> io::Result<()> {
+    pub fn row(&mut self, run: &Digest, row: &Row) -> io::Result<()> {
+        let header = &run.header;
         let (tally, ends) = (&row.tally, &row.tally.ends);
         let queries: [u64; QUERY_TITLES.len()] = [
             tally.scheduled,
@@ -58,7 +59,8 @@ impl<W: Write> Csv<W> {
         ];
         let place = place(header, row, row.label.as_deref()).into_iter();
         let latency = latency(header.latency_of(tally), header.timeout_ns);
-        self.out.write_record(place.chain(queries.map(|count| count.to_string())).chain(latency))?;
+        let queries = queries.map(|count| count.to_string());
+        self.out.write_record(place.chain(queries).chain(latency).chain([notes(run, row)]))?;
         Ok(())
     }
 
@@ -86,15 +88,34 @@ const QUERY_TITLES: [&str; 9] = [
 
 #[cfg(test)]
 mod tests {
+    use dnsdyno_record::{Event, Header};
+
     use super::*;
     use crate::sample;
 
     fn written(intervals: &[Interval]) -> String {
+        written_of(&Digest::new(sample::header()), intervals)
+    }
+
+    fn written_of(run: &Digest, intervals: &[Interval]) -> String {
         let mut out = Vec::new();
         let mut csv = Csv::new(&mut out).unwrap();
-        intervals.iter().for_each(|interval| csv.interval(&sample::header(), interval).unwrap());
+        intervals.iter().for_each(|interval| csv.interval(run, interval).unwrap());
         csv.finish().unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn an_interval_has_the_notes_that_were_given_in_it() {
+        let mut run = Digest::new(sample::header());
+        for (at_ns, note) in [(999_999_999, "=1+1"), (1_000_000_000, "a, b"), (1_999_999_999, "c")] {
+            run.event(&Event::note(at_ns, note.to_owned()));
+        }
+        run.event(&Event { kind: "link".into(), ..Event::note(0, "not said by anybody".into()) });
+        let text = written_of(&run, &[sample::second(0, 100, 0), sample::second(1, 100, 0)]);
+        let ends: Vec<_> =
+            text.lines().map(|line| line.rsplit_once(",,").map_or("", |(_, end)| end)).collect();
+        assert_eq!(ends, ["", "'=1+1", "\"a, b; c\""], "{text}");
     }
 
     #[test]
@@ -102,11 +123,11 @@ mod tests {
         let text = written(&[sample::second(0, 2_000, 0), sample::second(1, 4_000, 100)]);
         let shown = "run_id,index,phase,from_ns,to_ns,asked_qps,sent_qps,answered_qps,loss_share,scheduled,sent,\
                      answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,min_ns,avg_ns,p50_ns,\
-                     p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from\n\
+                     p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes\n\
                      sample,0,,0,1000000000,2000,2000,2000,0,2000,2000,2000,0,0,0,0,0,0,411000,904000,509951,589823,\
-                     602111,610303,,40009000,\n\
+                     602111,610303,,40009000,,\n\
                      sample,1,,1000000000,2000000000,4000,4000,3900,0.025,4000,4000,3900,0,100,0,0,0,0,411000,904000,\
-                     514047,598015,606207,5000000000,,5000000000,p99\n";
+                     514047,598015,606207,5000000000,,5000000000,p99,\n";
         assert_eq!(text, shown);
     }
 
@@ -126,7 +147,7 @@ mod tests {
         let digest = sample::stair();
         let mut out = Vec::new();
         let mut csv = Csv::new(&mut out).unwrap();
-        digest.rows().iter().for_each(|row| csv.row(&digest.header, row).unwrap());
+        digest.rows().iter().for_each(|row| csv.row(&digest, row).unwrap());
         csv.finish().unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().nth(3).unwrap().starts_with("sample,4,\"4,000 q/s\",4000000000,"), "{text}");
@@ -135,10 +156,7 @@ mod tests {
     #[test]
     fn a_label_is_not_a_formula_of_a_spreadsheet() {
         let header = Header { run_id: "=1+1".into(), ..sample::header() };
-        let mut out = Vec::new();
-        let mut csv = Csv::new(&mut out).unwrap();
-        csv.interval(&header, &sample::second(0, 100, 0)).unwrap();
-        csv.finish().unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("\n'=1+1,0,"));
+        let text = written_of(&Digest::new(header), &[sample::second(0, 100, 0)]);
+        assert!(text.contains("\n'=1+1,0,"), "{text}");
     }
 }

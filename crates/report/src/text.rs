@@ -5,9 +5,8 @@ pub(crate) mod latencies;
 pub(crate) mod queries;
 mod verdict;
 
-use dnsdyno_record::Digest;
+use dnsdyno_record::{Digest, Event};
 use dnsdyno_text::layout::{NARROWEST, paragraph};
-use dnsdyno_text::safe;
 use dnsdyno_text::units::{counted, length};
 
 use crate::connections;
@@ -49,17 +48,23 @@ fn events(out: &mut String, digest: &Digest, width: usize) {
         return;
     }
     out.push('\n');
-    for event in digest.events.iter().take(EVENTS_SHOWN) {
-        let text = format!("at {}: {}", length(event.at_ns), safe(&event.message));
+    let mut others = 0;
+    // What somebody has said is not hidden by what was measured.
+    let is_shown = |event: &&Event| {
+        others += usize::from(!event.is_note());
+        event.is_note() || others <= EVENTS_SHOWN
+    };
+    for event in digest.events.iter().filter(is_shown) {
+        let text = format!("at {}: {}", length(event.at_ns), event.words());
         paragraph(out, &text, 0, 2, width);
     }
-    let more = digest.events.len().saturating_sub(EVENTS_SHOWN) as u64 + digest.more_events;
+    let more = others.saturating_sub(EVENTS_SHOWN) as u64 + digest.more_events;
     if more > 0 {
         out.push_str(&format!("and {} in the record\n", counted(more, "more event", "more events")));
     }
 }
 
-/// A record may have hundreds; more would not fit on a screen.
+/// Beside notes. A record may have hundreds; more would not fit on a screen.
 const EVENTS_SHOWN: usize = 5;
 
 #[cfg(test)]

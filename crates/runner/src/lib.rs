@@ -28,6 +28,7 @@ mod judge;
 mod load;
 mod local;
 mod neighbours;
+mod notes;
 mod observer;
 mod recorder;
 mod replay;

@@ -8,7 +8,9 @@ use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
 use dnsdyno_queries::QuerySource;
-use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum, WriteError};
+use dnsdyno_record::{
+    BackendInfo, Check, Ended, Event, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
+};
 use dnsdyno_sys::{clock, socket, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
@@ -20,6 +22,7 @@ use crate::header::{Prepared, header_of};
 use crate::idle::IdleLimit;
 use crate::judge::Judge;
 use crate::neighbours::Neighbours;
+use crate::notes::{Notes, RunStart};
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
 use crate::replay::{Feeding, Replay};
@@ -165,6 +168,9 @@ impl<'a> Run<'a> {
             },
         };
         let recorder = Recorder::begin(plan, kept, folder.as_deref(), &header, &host)?;
+        let clocks = RunStart { epoch_ns: start.epoch_ns, unix_ns: start.unix_ns };
+        // On a simulated link, nobody is fast enough.
+        let notes = Notes::start(recorder.folder().filter(|_| !is_simulated), clocks);
         let xdp = header.backend.xdp.as_ref();
         let interface =
             xdp.map(|xdp| &xdp.interface).or(host.interface.as_ref().map(|interface| &interface.name));
@@ -173,6 +179,7 @@ impl<'a> Run<'a> {
         observer.begins(&header, end_ns).map_err(RunError::Observer)?;
         Ok(RecordingObserver {
             recorder,
+            notes,
             watching,
             watch: xdp.and_then(|xdp| Watch::new(&xdp.interface, xdp.queues)),
             interface_before,
@@ -191,6 +198,7 @@ impl<'a> Run<'a> {
 /// Passes the results of the engine to the record and to the observer.
 struct RecordingObserver<'a> {
     recorder: Recorder,
+    notes: Option<Notes>,
     watching: Watching,
     observer: &'a mut dyn Observer,
     watch: Option<Watch>,
@@ -209,11 +217,7 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn passed(&mut self, live: &Live<'_>) {
         self.observer.passed(live);
         let events = self.watch.as_mut().map(|watch| watch.check(live.to_ns));
-        for event in events.unwrap_or_default() {
-            self.observer.note(&Note::Event(&event));
-            let written = self.recorder.event(&event);
-            self.report_error(written);
-        }
+        events.iter().flatten().for_each(|event| self.record_event(event));
     }
 
     fn settled(&mut self, interval: &Interval) {
@@ -247,6 +251,8 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
 
     fn idle(&mut self) {
         self.record_watched();
+        let notes = self.notes.as_mut().map(Notes::events).unwrap_or_default();
+        notes.iter().for_each(|note| self.record_event(note));
         self.record_happened();
         self.observer.idle(self.recorder.digest());
     }
@@ -261,14 +267,19 @@ impl RecordingObserver<'_> {
     /// Records the intervals whose samples are known, and what has happened to the sources.
     fn record_watched(&mut self) {
         for event in self.watching.events() {
-            self.observer.note(&Note::Event(&event));
-            let written = self.recorder.event(&event);
-            self.report_error(written);
+            self.record_event(&event);
         }
         while let Some(interval) = self.watching.next() {
             self.observer.sampled(&interval);
             self.record(&interval);
         }
+    }
+
+    /// Records an event, and tells the user of it.
+    fn record_event(&mut self, event: &Event) {
+        self.observer.note(&Note::Event(event));
+        let written = self.recorder.event(event);
+        self.report_error(written);
     }
 
     /// Records what the caller has made happen.
@@ -296,6 +307,8 @@ impl RecordingObserver<'_> {
             self.record(interval);
         }
         self.record_watched();
+        let notes = self.notes.take().map(|mut notes| notes.finish()).unwrap_or_default();
+        notes.iter().for_each(|note| self.record_event(note));
         self.record_happened();
         sum.watched = watched;
         sum.arrivals.bed = self.watching.bed();

@@ -13,6 +13,7 @@ use dnsdyno_sys::clock;
 
 use crate::error::RunError;
 use crate::finished::FinishedRun;
+use crate::notes::{Notes, RunStart};
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder};
 use crate::watching::{Watching, open_watched};
@@ -44,7 +45,8 @@ impl WatchRunner<'_> {
         let host = plan.targets.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |target| target.address.ip());
         let recorder = Recorder::open(&plan.to_draft(), folder.as_deref(), &header, &HostInfo::gather(host))?;
         observer.begins(&header, plan.duration_ns).map_err(RunError::Observer)?;
-        let recording = Recording { recorder, observer, has_reported_error: false, next: 0 };
+        let notes = Notes::start(recorder.folder(), RunStart { epoch_ns, unix_ns: started_unix_ns });
+        let recording = Recording { recorder, notes, observer, has_reported_error: false, next: 0 };
         Ok(recording.run(plan, watching, control, epoch_ns))
     }
 }
@@ -52,6 +54,7 @@ impl WatchRunner<'_> {
 /// The record and its observer.
 struct Recording<'a> {
     recorder: Recorder,
+    notes: Option<Notes>,
     observer: &'a mut dyn Observer,
     has_reported_error: bool,
     /// The number of the next interval.
@@ -77,12 +80,16 @@ impl Recording<'_> {
                 break end_ns;
             }
             self.take_up_to(now_ns / plan.interval_ns, plan.interval_ns, &mut watching);
+            let notes = self.notes.as_mut().map(Notes::events).unwrap_or_default();
+            notes.iter().for_each(|note| self.event(note));
             self.observer.idle(self.recorder.digest());
             std::thread::sleep(LOOK_EVERY);
         };
         // Every source is read once more: what is known then is all there will be.
         let (_, watched) = watching.finish();
         self.take_rest(to_ns, plan.interval_ns, &mut watching);
+        let notes = self.notes.take().map(|mut notes| notes.finish()).unwrap_or_default();
+        notes.iter().for_each(|note| self.event(note));
         let sum = self.recorder.judged(sum_of(to_ns, ended, watched));
         self.recorder.finish(sum, Vec::new())
     }

@@ -188,7 +188,7 @@ impl Observer for Screen {
                 format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
             }
             Note::Watching(found) => format!("dnsdyno: {}", safe(found)),
-            Note::Event(event) => format!("dnsdyno: {}", event.message),
+            Note::Event(event) => format!("dnsdyno: {}", event.words()),
             Note::AnswersNotKept(error) => {
                 format!("dnsdyno: cannot write the answers that differ into the folder of the run: {error}")
             }

@@ -113,7 +113,7 @@ impl WatchScreen {
         if self.form == WatchForm::Json {
             self.object(&json!({ "event": event }));
         } else {
-            self.print(format!("dnsdyno: {}", safe(&event.message)));
+            self.print(format!("dnsdyno: {}", event.words()));
         }
     }
 }

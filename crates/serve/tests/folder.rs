@@ -410,3 +410,92 @@ fn a_run_in_progress_is_shown_as_far_as_it_has_come() {
         "{cut}"
     );
 }
+
+/// What a search leaves, as far as the server looks at it, with the record of its only trial.
+fn searched(folder: &Path) {
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    simulated(&folder.join("runs/001"), |draft| draft.port = Some(5300));
+    let trial = serde_json::json!({
+        "number": 1, "purpose": "near the limit", "load": 2_000.0, "lasted_ns": 1_000_000_000, "queries": 2_000,
+        "lost": 0, "answered_qps": 2_000.0, "p50": null, "p99": { "ns": 900_000, "beyond_timeout": false },
+        "verdict": "passed", "unmet": [], "undecided": [], "warnings": [],
+    });
+    let found = serde_json::json!({
+        "format": 1, "answer": "capacity at least 2,000 qps", "method": "search", "unit": "qps",
+        "criteria": ["loss=0"], "outcome": { "kind": "at_least", "load": 2_000.0, "why": "most" }, "notes": [],
+        "trials": [trial], "cut_off": 0,
+    });
+    fs::write(folder.join("find.json"), found.to_string()).unwrap();
+}
+
+#[test]
+fn a_search_is_listed_with_its_answer_and_leads_to_its_trials() {
+    let served = Served::new(|runs| {
+        searched(&runs.join("a search"));
+        simulated(&runs.join("run"), |_| {});
+    });
+    assert_eq!(served.listed(), [("a search".into(), "ended".into()), ("run".into(), "ended".into())]);
+    let list = served.json("/api/runs");
+    let search = list["runs"].as_array().unwrap().iter().find(|run| run["folder"] == "a search").unwrap();
+    assert_eq!(search["sentence"], "The limit is at least 2,000 qps: no higher load was tried.");
+    assert_eq!(search["load"], "search for the limit: loss=0");
+    let page = served.get("/runs/a%20search/");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(
+        page.body.contains("The limit is at least 2,000 qps: no higher load was tried."),
+        "{}",
+        page.body
+    );
+    assert!(page.body.contains("<a href=\"/runs/a%20search/trials/001/\">1</a>"), "{}", page.body);
+    assert!(page.body.contains("<a href=\"/\">All runs</a>"));
+    let trial = served.get("/runs/a%20search/trials/001/");
+    assert_eq!(trial.status, 200);
+    let data = page_data(&trial.body);
+    assert_eq!(
+        (&data["home"], &data["runs"][0]["files"], &data["live"]),
+        (&"/".into(), &Value::Null, &Value::Null)
+    );
+    // A run is compared with runs, and has no trials; a search has no newer data and no files of its own.
+    for (path, status) in [
+        ("/compare?a=run&b=a%20search", 400),
+        ("/report?run=a%20search", 400),
+        ("/runs/a%20search/data", 404),
+        ("/runs/a%20search/files/find.json", 404),
+        ("/runs/a%20search/trials/002/", 404),
+        ("/runs/run/trials/001/", 404),
+    ] {
+        let got = served.get(path);
+        assert_eq!(got.status, status, "{path}: {}", got.body);
+    }
+    assert!(served.get("/compare?a=run&b=a%20search").body.contains("a search is a search for the limit"));
+}
+
+#[test]
+fn nothing_of_a_search_leads_out_of_the_folder_and_one_that_cannot_be_read_says_so() {
+    let served = Served::new(|_| {});
+    let (around, runs) = (served.around.path(), served.around.path().join("runs"));
+    searched(&around.join("outside"));
+    symlink(around.join("outside"), runs.join("linked")).unwrap();
+    fs::create_dir_all(runs.join("half")).unwrap();
+    symlink(around.join("outside/runs"), runs.join("half/runs")).unwrap();
+    fs::write(runs.join("half/find.json"), "{}").unwrap();
+    assert_eq!(served.get("/runs/linked/").status, 403);
+    assert_eq!(served.get("/runs/linked/trials/001/").status, 403);
+    assert_eq!(served.get("/runs/half/trials/001/").status, 403);
+    let half = served.get("/runs/half/");
+    assert!(half.status == 422 && half.body.contains("is not the result of a search"), "{}", half.body);
+    assert!(served.listed().contains(&("half".into(), "error".into())));
+}
+
+#[test]
+fn two_servers_of_one_address_are_told_apart_by_their_ports() {
+    let served = Served::new(|runs| {
+        simulated(&runs.join("one"), |draft| draft.port = Some(5300));
+        simulated(&runs.join("two"), |draft| draft.port = Some(5301));
+    });
+    let list = served.json("/api/runs");
+    let mut targets: Vec<_> =
+        list["runs"].as_array().unwrap().iter().map(|run| run["target"].as_str().unwrap()).collect();
+    targets.sort_unstable();
+    assert!(targets[0].ends_with(":5300") && targets[1].ends_with(":5301"), "{targets:?}");
+}

@@ -517,7 +517,7 @@ export interface FolderRun {
   name: string;
   /** What its user noted. */
   note: string;
-  /** The server. */
+  /** The server, with its address and port. */
   target: string;
   /** How it was asked. */
   transport: string;

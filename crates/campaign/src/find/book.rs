@@ -130,7 +130,7 @@ impl BookSearch {
             notes.extend(collapse(&self.trials, load));
         }
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
     }
 
     /// What is not as the RFC has it.

@@ -20,6 +20,9 @@ pub struct Finding {
     pub trials: Vec<Trial>,
     /// Runs that were cut off and made again.
     pub cut: u32,
+    /// Where the limit is believed to be, by the trials: loads in their order, each with the probability that the limit
+    /// is below it. None where the method has no such belief.
+    pub belief: Vec<(f64, f64)>,
 }
 
 /// What was found.

@@ -71,7 +71,7 @@ impl Stair {
         }
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
     }
 }
 

@@ -93,7 +93,7 @@ impl Window {
         notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
     }
 
     fn knee_note(&self, knee: &Trial) -> FindNote {

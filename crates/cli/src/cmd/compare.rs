@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use dnsdyno_campaign::compare::report::{comparison, comparison_json, comparison_markdown, unlike_lines};
+use dnsdyno_campaign::compare::report::{
+    comparison, comparison_json, comparison_junit, comparison_markdown, unlike_lines,
+};
 use dnsdyno_campaign::compare::{
     BoundOutcome, BoundState, ComparedRun, Comparison, Settings, compare as compare_runs, without_first,
 };
 use dnsdyno_page::runs_in;
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
 
-use crate::cmd::report::{may_be_written, named, options, write};
+use crate::cmd::report::{may_be_written, named, options, write as replace};
 use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome};
 use crate::screen::width_of_terminal;
 
@@ -48,6 +50,9 @@ pub(crate) struct CompareFlags {
     /// Also write the comparison with the charts of all runs as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
+    /// Also write a JUnit report, with a test case for each --fail-if
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
     /// Random seed of the intervals; the same seed gives the same result
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -77,7 +82,10 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     }
     if let Some(file) = &flags.page {
         let page = dnsdyno_page::comparison(&of_baseline, &of_candidate, (&found).into(), &options(None));
-        write(file, &page.context("cannot make the page").map_err(Failure::bad_input)?, PAGE)?;
+        replace(file, &page.context("cannot make the page").map_err(Failure::bad_input)?, PAGE)?;
+    }
+    if let Some(file) = &flags.junit {
+        replace(file, comparison_junit(&found).as_bytes(), "--junit")?;
     }
     print(&found, flags).map_err(Failure::run_failed)?;
     Ok(code(&found.bounds))
@@ -120,6 +128,7 @@ const EXAMPLES: &str = "\
 Examples:
   dnsdyno compare runs/new-* --against runs/old-*
   dnsdyno compare runs/new-* --against runs/old-* --fail-if 'p99 +5%' --markdown
+  dnsdyno compare runs/new-* --against runs/old-* --fail-if 'p99 +5%' --junit junit.xml
 
 Exit codes: 0; 1 a --fail-if was exceeded; 2 the runs cannot be compared, or do not say whether a
 --fail-if was exceeded: they are too few or too noisy to have shown it, or it may be the generator's.";

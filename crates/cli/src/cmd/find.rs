@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use dnsdyno_campaign::find::report::{finding_json, finding_text, trial_head, trial_line};
+use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json, finding_text, trial_head, trial_line};
 use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
-use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell};
+use dnsdyno_executor::find::{FindFailed, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 use dnsdyno_runner::{Control, LocalRunner, Runner};
@@ -171,7 +171,7 @@ fn print(finding: &Finding, folder: &Path, json: bool) -> Exit {
             out,
             "{}\nresult: {}\n",
             finding_text(finding, width_of_terminal()),
-            named(&folder.join(RESULT_FILE))
+            named(&folder.join(FINDING_FILE))
         ),
     };
     printed.map_err(Failure::run_failed)?;

@@ -7,14 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use dnsdyno_page::{Options, is_ours, runs_in};
+use dnsdyno_page::{Options, SearchLinks, is_ours, is_search, runs_in};
 use dnsdyno_text::shown;
 
 use crate::exit::{Failure, OK, Outcome};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
-    /// Folders of runs; a folder that is none stands for all runs in it
+    /// Folders of runs; a folder that is none stands for all runs in it. Or the folder of a search (`dnsdyno find`)
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
     /// The page to write [default: RUN/report.html; of several runs report.html in this folder]
@@ -26,6 +26,13 @@ pub(crate) struct ReportFlags {
 }
 
 pub(crate) fn report(flags: &ReportFlags) -> Outcome {
+    if let [folder] = flags.runs.as_slice()
+        && is_search(folder)
+    {
+        let file = write_search(folder, flags)?;
+        writeln!(std::io::stdout(), "{}", named(&file)).map_err(Failure::run_failed)?;
+        return Ok(OK);
+    }
     let mut runs = Vec::new();
     for path in &flags.runs {
         runs.extend(runs_in(path).map_err(Failure::bad_input)?);
@@ -33,6 +40,31 @@ pub(crate) fn report(flags: &ReportFlags) -> Outcome {
     let file = write_page(&runs, flags.out.clone(), flags.title.clone())?;
     writeln!(std::io::stdout(), "{}", named(&file)).map_err(Failure::run_failed)?;
     Ok(OK)
+}
+
+/// Writes the page of a search, and returns its file. Its trials are links where the page is in the folder of the
+/// search: to the page of the run if it has one, otherwise to its folder.
+fn write_search(folder: &Path, flags: &ReportFlags) -> Result<PathBuf, Failure> {
+    let file = flags.out.clone().unwrap_or_else(|| folder.join(PAGE_FILE));
+    may_be_written(&file, OUT)?;
+    let is_beside = file.parent().is_some_and(|parent| is_same_folder(parent, folder));
+    let link = |run: &str| {
+        let of_run = format!("runs/{run}/");
+        let page = format!("{of_run}{PAGE_FILE}");
+        let at = |path: &str| Some(path.to_owned()).filter(|_| folder.join(path).exists());
+        at(&page).or_else(|| at(&of_run)).filter(|_| is_beside)
+    };
+    let links = SearchLinks { run: &link, home: None };
+    let page = dnsdyno_page::search(folder, &links, &options(flags.title.clone()))
+        .context("cannot make the page")
+        .map_err(Failure::bad_input)?;
+    write(&file, &page, OUT)?;
+    Ok(file)
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let one = if one.as_os_str().is_empty() { Path::new(".") } else { one };
+    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }
 
 /// Writes the page of these runs, and returns its file.

@@ -46,12 +46,12 @@ fn csv(flags: &ShowFlags) -> Outcome {
         let digest = read(run)?;
         if flags.rows {
             let mut rows = digest.rows().iter();
-            rows.try_for_each(|row| csv.row(&digest.header, row)).map_err(Failure::run_failed)?;
+            rows.try_for_each(|row| csv.row(&digest, row)).map_err(Failure::run_failed)?;
             continue;
         }
         for interval in intervals_of(run)? {
             let interval = interval.map_err(Failure::bad_input)?;
-            csv.interval(&digest.header, &interval).map_err(Failure::run_failed)?;
+            csv.interval(&digest, &interval).map_err(Failure::run_failed)?;
         }
     }
     csv.finish().map_err(Failure::run_failed)?;

@@ -50,6 +50,7 @@
 //! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`beside::note`] | notes from another shell to a run in progress |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
@@ -109,6 +110,7 @@ mod beside {
     pub(crate) mod metrics;
     pub(crate) mod mistakes;
     pub(crate) mod mix;
+    pub(crate) mod note;
     pub(crate) mod other_programs;
     pub(crate) mod output;
     pub(crate) mod pipes_as_files;

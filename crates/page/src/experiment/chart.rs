@@ -10,8 +10,9 @@
 //! ```
 
 use dnsdyno_text::escaped;
-use dnsdyno_text::svg::{Axis, Frame, Place, line, polygon, polyline, round_step, text};
-use dnsdyno_text::units::rate;
+use dnsdyno_text::svg::{Axis, Frame, Place, line, polyline, round_step, text};
+
+use crate::marks::{arrow, decade, shape, short};
 
 /// A chart.
 pub(super) struct Chart {
@@ -189,44 +190,8 @@ pub(super) fn legend(names: &[String]) -> String {
     format!("<ul class=\"legend\">\n{items}</ul>\n")
 }
 
-/// The point of a curve.
-fn shape(number: usize, (x, y): Place) -> String {
-    match number % SHAPES {
-        0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"),
-        1 => format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"8.4\" height=\"8.4\"/>", x - 4.2, y - 4.2),
-        2 => polygon([(x, y - 5.5), (x + 5.2, y + 4.0), (x - 5.2, y + 4.0)]),
-        _ => polygon([(x, y - 5.8), (x + 5.8, y), (x, y + 5.8), (x - 5.8, y)]),
-    }
-}
-
-/// Over a figure that is at least so high.
-fn arrow((x, y): Place) -> String {
-    polygon([(x, y - 14.0), (x + 4.0, y - 8.0), (x - 4.0, y - 8.0)])
-}
-
 fn dashes(number: usize) -> &'static str {
     DASHES[number % DASHES.len()]
-}
-
-/// `5k`, `1.5M`, `250`.
-fn short(value: f64) -> String {
-    let with = |value: f64, unit: &str| format!("{}{unit}", (value * 100.0).round() / 100.0);
-    match value {
-        value if value >= 1e6 => with(value / 1e6, "M"),
-        value if value >= 1e3 => with(value / 1e3, "k"),
-        value if value >= 1.0 || value == 0.0 => with(value, ""),
-        value => rate(value),
-    }
-}
-
-/// A power of ten in ms.
-fn decade(power: i32) -> String {
-    match power {
-        ..-3 => format!("{} ns", 10_f64.powi(power + 6).round()),
-        -3..0 => format!("{} µs", 10_f64.powi(power + 3).round()),
-        0..3 => format!("{} ms", 10_f64.powi(power).round()),
-        _ => format!("{} s", 10_f64.powi(power - 3).round()),
-    }
 }
 
 const WIDTH: f64 = 460.0;
@@ -243,20 +208,13 @@ const WIDTH_OF_PLACE: f64 = 0.7;
 /// Of the ends of an interval.
 const WIDTH_OF_END: f64 = 7.0;
 
-/// Colours, shapes and dashes: with them, 24 curves differ.
+/// Colours, and with shapes and dashes: 24 curves differ.
 const STYLES: usize = 8;
-const SHAPES: usize = 4;
 const DASHES: [&str; 3] = ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round_figures() {
-        assert_eq!([0.0, 250.0, 5_000.0, 1_500_000.0].map(short), ["0", "250", "5k", "1.5M"]);
-        assert_eq!([-4, -3, -1, 0, 2, 3].map(decade), ["100 ns", "1 µs", "100 µs", "1 ms", "100 ms", "1 s"]);
-    }
 
     #[test]
     fn a_chart_has_a_point_for_each_figure_and_no_markup_of_its_names() {

@@ -17,7 +17,7 @@ use dnsdyno_text::units::count;
 use crate::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use crate::export::xml::Element;
 use crate::export::{ExportError, Run};
-use crate::{State, answer};
+use crate::{State, answer, servers};
 
 pub(crate) fn write(runs: &[Run], out: &mut dyn Write) -> Result<(), ExportError> {
     let mut all = Vec::new();
@@ -45,6 +45,7 @@ fn suite(run: &Run, cases: Vec<Case>) -> Element {
     let properties = [
         ("run_id", &header.run_id),
         ("target", &header.target),
+        ("server", &servers(header)),
         ("transport", &header.transport),
         ("load", &header.load),
         ("version", &header.version),
@@ -186,6 +187,7 @@ mod tests {
         assert!(text.contains("<testcase name=\"p50&lt;1s\""), "{text}");
         assert!(text.contains("message=\"not met: 1.67 % (100 of 6,000)\""), "{text}");
         assert!(text.contains("measured: in 1 of 2"), "{text}");
+        assert!(text.contains("<property name=\"server\" value=\"ns1.example (192.0.2.1:53)\"/>"), "{text}");
     }
 
     #[test]

@@ -27,3 +27,4 @@ pub use error::ExportError;
 pub use format::{FORMATS, Format};
 pub use output::{write_file, write_folder};
 pub use run::Run;
+pub use xml::Element;

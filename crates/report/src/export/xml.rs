@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// An element with its attributes, and either elements or text in it.
 #[derive(Debug)]
-pub(crate) struct Element {
+pub struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
     content: Content,
@@ -19,24 +19,24 @@ enum Content {
 
 impl Element {
     /// An element without content.
-    pub(crate) fn new(name: &'static str) -> Element {
+    pub fn new(name: &'static str) -> Element {
         Element { name, attributes: Vec::new(), content: Content::None }
     }
 
     /// The same with an attribute more.
-    pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Element {
+    pub fn with(mut self, name: &'static str, value: impl Display) -> Element {
         self.attributes.push((name, value.to_string()));
         self
     }
 
     /// The same with this text in it, which may be empty.
-    pub(crate) fn text(mut self, text: impl Into<String>) -> Element {
+    pub fn text(mut self, text: impl Into<String>) -> Element {
         self.content = Content::Text(text.into());
         self
     }
 
     /// The same with these elements in it.
-    pub(crate) fn elements(mut self, elements: Vec<Element>) -> Element {
+    pub fn elements(mut self, elements: Vec<Element>) -> Element {
         self.content = Content::Elements(elements);
         self
     }

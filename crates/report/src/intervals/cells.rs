@@ -1,7 +1,7 @@
 //! What all tables of intervals have in common: the columns that place an interval, and those of a latency.
 
 use dnsdyno_measure::{Latency, PERCENTILES, Quantile};
-use dnsdyno_record::{Header, Row};
+use dnsdyno_record::{Digest, Header, Row};
 use dnsdyno_text::safe;
 
 use crate::figures::{judged, longest, lost, row_rate, sent, share};
@@ -46,9 +46,20 @@ pub(super) fn latency(latency: Latency<'_>, timeout_ns: u64) -> impl Iterator<It
     [shortest, text(latency.answered.mean_ns())].into_iter().chain(figures).chain([beyond])
 }
 
-/// Text of a record. A spreadsheet would take one that begins as a formula for a formula.
+/// What somebody said in this part of the run.
+pub(super) fn notes(run: &Digest, row: &Row) -> String {
+    let is_in = |at_ns: u64| (row.from_ns..row.to_ns).contains(&at_ns);
+    let notes = run.events.iter().filter(|event| event.is_note() && is_in(event.at_ns));
+    no_formula(notes.map(|note| safe(&note.message)).collect::<Vec<_>>().join("; "))
+}
+
+/// Text of a record.
 fn label(text: &str) -> String {
-    let text = safe(text);
+    no_formula(safe(text))
+}
+
+/// A spreadsheet would take a text that begins as a formula for a formula.
+fn no_formula(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 
@@ -56,6 +67,9 @@ fn label(text: &str) -> String {
 fn text(figure: Option<impl ToString>) -> String {
     figure.map_or(String::new(), |figure| figure.to_string())
 }
+
+/// The title of [`notes`].
+pub(super) const NOTES_TITLE: &str = "notes";
 
 /// The last title of a latency.
 pub(super) const BEYOND_TITLE: &str = "beyond_timeout_from";

@@ -79,18 +79,31 @@ fn server(header: &Header) -> String {
     if transports.is_empty() {
         transports.push(safe(&header.transport));
     }
-    let mut servers: Vec<_> = match header.members_by() {
+    format!("{} over {}", servers(header), distinct(transports).join(", "))
+}
+
+/// The servers with their addresses and ports: two of one address are told apart. That which was looked at, of a record
+/// without load.
+pub fn servers(header: &Header) -> String {
+    if header.is_watch_only() {
+        return safe(&header.target);
+    }
+    let servers: Vec<_> = match header.members_by() {
         None | Some(MembersBy::Transport) => vec![named(&header.target, header.address)],
         Some(_) => header.mix.iter().map(|member| named(&member.server, member.address)).collect(),
     };
-    for names in [&mut transports, &mut servers] {
-        let mut known = HashSet::new();
-        names.retain(|name| known.insert(name.clone()));
-    }
+    let mut servers = distinct(servers);
     let more = servers.len().saturating_sub(SERVERS_NAMED);
     servers.truncate(SERVERS_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more} over {}", servers.join(", "), transports.join(", "))
+    format!("{}{more}", servers.join(", "))
+}
+
+/// Each name once.
+fn distinct(mut names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    names
 }
 
 /// A server; only its address if the user gave just that.

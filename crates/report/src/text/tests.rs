@@ -227,6 +227,16 @@ fn events_beyond_a_handful_are_counted() {
 }
 
 #[test]
+fn what_somebody_said_is_shown_whatever_was_measured() {
+    let mut digest = sample::doubtful();
+    let event = digest.events[0].clone();
+    (0..7).for_each(|_| digest.event(&event));
+    digest.event(&Event::note(5_500_000_000, "cache \u{1b}[2J flushed".into()));
+    let text = summary(&digest, 80);
+    assert!(text.contains("at 5.50 s: note: cache \\u{1b}[2J flushed\nand 3 more events"), "{text}");
+}
+
+#[test]
 fn ten_queries_in_2_us_have_no_rate_and_no_percentiles() {
     let text = summary(&sample::ten_queries(), 80);
     assert!(text.contains("ran        load 2.00 µs, after 10 queries"), "{text}");
@@ -305,7 +315,7 @@ fn no_text_of_a_record_can_act_on_a_terminal() {
         assert_eq!(back["run"]["target"], sample::HOSTILE);
         let mut csv = Vec::new();
         let mut lines = crate::Csv::new(&mut csv).unwrap();
-        digest.rows().iter().for_each(|row| lines.row(&digest.header, row).unwrap());
+        digest.rows().iter().for_each(|row| lines.row(&digest, row).unwrap());
         lines.finish().unwrap();
         let csv = String::from_utf8(csv).unwrap();
         assert!(!csv.chars().any(|c| c != '\n' && dnsdyno_text::acts_on_a_terminal(c)), "{csv:?}");

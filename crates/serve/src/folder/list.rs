@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use dnsdyno_page::data::{Folder, FolderRun};
-use dnsdyno_page::utc;
-use dnsdyno_record::Digest;
-use dnsdyno_report::{State, answer};
+use dnsdyno_page::{search_summary, utc};
+use dnsdyno_record::{Digest, Header};
+use dnsdyno_report::{State, answer, servers};
 use dnsdyno_text::shown;
 use dnsdyno_text::units::length;
 
-use super::runs::{Found, NotFound, Runs, Stamp};
+use super::runs::{Found, NotFound, Runs, Stamp, What};
 
 /// The runs of a folder, with what is known of them.
 #[derive(Debug)]
@@ -80,9 +80,12 @@ impl List {
     }
 }
 
-/// Reads a record. One that cannot be read is listed with the reason.
+/// Reads a record, or the result of a search. One that cannot be read is listed with the reason.
 fn read(found: &Found) -> Known {
     let stamp = found.stamp;
+    if found.what == What::Search {
+        return Known { stamp, run: of_search(found) };
+    }
     let digest = match Digest::read(&found.path) {
         Ok(digest) => digest,
         Err(error) => {
@@ -95,7 +98,7 @@ fn read(found: &Found) -> Known {
         folder: found.name.clone(),
         name: header.name.clone().unwrap_or_else(|| found.name.clone()),
         note: header.note.clone().unwrap_or_default(),
-        target: header.target.clone(),
+        target: servers(header),
         transport: header.transport.clone(),
         load: header.load.clone(),
         started: utc(header.started_unix_ns),
@@ -110,6 +113,30 @@ fn read(found: &Found) -> Known {
         },
     };
     Known { stamp, run }
+}
+
+fn of_search(found: &Found) -> FolderRun {
+    let of = match search_summary(&found.path) {
+        Ok(of) => of,
+        Err(error) => return unreadable(&found.name, &error.to_string()),
+    };
+    let header = of.header.as_ref();
+    let started = header.map(|header| header.started_unix_ns);
+    let text = |of: fn(&Header) -> &str| header.map(of).unwrap_or_default().to_owned();
+    FolderRun {
+        folder: found.name.clone(),
+        name: header.and_then(|header| header.name.clone()).unwrap_or_else(|| found.name.clone()),
+        note: text(|header| header.note.as_deref().unwrap_or_default()),
+        target: header.map(servers).unwrap_or_default(),
+        transport: text(|header| &header.transport),
+        load: of.load,
+        started: started.map(utc).unwrap_or_default(),
+        started_unix_ns: started.unwrap_or_default().to_string(),
+        length: of.length,
+        sentence: of.sentence,
+        verdict: State::Unknown,
+        state: "ended",
+    }
 }
 
 fn unreadable(name: &str, why: &str) -> FolderRun {

@@ -1,4 +1,5 @@
-//! A folder of runs over HTTP: its list, the page of a run or of several, a comparison, the files of a record.
+//! A folder of runs over HTTP: its list, the page of a run, of several, or of a search, a comparison, the files of a
+//! record.
 //!
 //! Nothing is written, nothing outside of the folder is read, and every answer is made from the records as they are
 //! now.
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use dnsdyno_campaign::compare::{ComparedRun, Settings, compare};
 use dnsdyno_page::data::{Kind, Live, PageData};
-use dnsdyno_page::{Blob, Options, PageError, html, live_json};
+use dnsdyno_page::{Blob, Options, PageError, SearchLinks, html, live_json};
 use dnsdyno_text::shown;
 use http::header::{self, HeaderValue};
 use http::{Request, Response, StatusCode};
@@ -37,7 +38,7 @@ use hosts::Hosts;
 use list::{List, RUNNING};
 use pages::Pages;
 use request::{Asked, BadRequest};
-use runs::{Found, NotFound, Runs, Stamp};
+use runs::{Found, NotFound, Runs, Stamp, What};
 
 /// A folder of runs that is served as long as this exists.
 #[derive(Debug)]
@@ -136,11 +137,26 @@ impl Handler for Site {
 
 impl Site {
     async fn give(&self, asked: Asked) -> Result<Response<Body>, Refused> {
-        match &asked {
+        match &asked.clone() {
             Asked::List | Asked::ListData | Asked::ListApi => self.give_list(asked).await,
-            Asked::Run(name) | Asked::RunData(name) => self.give_page(asked.clone(), &[name], &[]).await,
-            Asked::Report(names) => self.give_page(asked.clone(), names, &[]).await,
-            Asked::Compare { a, b } => self.give_page(asked.clone(), a, b).await,
+            Asked::Run(name) | Asked::RunData(name) => {
+                let found = self.find(&[name]).await?;
+                self.give_page(asked, found, Vec::new()).await
+            }
+            Asked::Trial { search, trial } => {
+                let (list, search, trial) = (Arc::clone(&self.list), search.clone(), trial.clone());
+                let find = move || list.runs.find_trial(&search, &trial);
+                let found = tokio::task::spawn_blocking(find).await.map_err(|_| Refused::failed())??;
+                self.give_page(asked, vec![found], Vec::new()).await
+            }
+            Asked::Report(names) => {
+                let found = self.find_runs(names).await?;
+                self.give_page(asked, found, Vec::new()).await
+            }
+            Asked::Compare { a, b } => {
+                let (a, b) = (self.find_runs(a).await?, self.find_runs(b).await?);
+                self.give_page(asked, a, b).await
+            }
             Asked::File { run, file } => {
                 let found = self.find(&[run]).await?.remove(0);
                 files::send(found, file).await.ok_or_else(|| BadRequest::Unknown.into())
@@ -170,22 +186,30 @@ impl Site {
     }
 
     /// A page of runs: side `a` alone, or against side `b`.
-    async fn give_page<N: AsRef<str>>(
-        &self,
-        asked: Asked,
-        a: &[N],
-        b: &[N],
-    ) -> Result<Response<Body>, Refused> {
-        let (a, b) = (self.find(a).await?, self.find(b).await?);
+    async fn give_page(&self, asked: Asked, a: Vec<Found>, b: Vec<Found>) -> Result<Response<Body>, Refused> {
         let stamps: Vec<Stamp> = a.iter().chain(&b).map(|found| found.stamp).collect();
         let is_html = !matches!(asked, Asked::RunData(_));
         let (list, options) = (Arc::clone(&self.list), self.options());
-        let build = move || match b.is_empty() {
-            true => report(&a, &list, &options, is_html),
-            false => comparison(&a, &b, &options),
+        let build = move || match (a.as_slice(), b.is_empty()) {
+            ([search], true) if search.what == What::Search => match is_html {
+                true => search_page(search, &options),
+                // It is whole, and has no newer data.
+                false => Err(BadRequest::Unknown.into()),
+            },
+            (_, true) => report(&a, &list, &options, is_html),
+            (_, false) => comparison(&a, &b, &options),
         };
         let built = self.pages.get(&asked, &stamps, build).await.ok_or_else(Refused::failed)??;
         Ok(page_response(built, is_html))
+    }
+
+    /// The runs of these names, none of which is a search.
+    async fn find_runs(&self, names: &[String]) -> Result<Vec<Found>, Refused> {
+        let found = self.find(names).await?;
+        match found.iter().find(|found| found.what == What::Search) {
+            Some(search) => Err(Refused::search(search)),
+            None => Ok(found),
+        }
     }
 
     /// The runs of these names.
@@ -202,12 +226,22 @@ impl Site {
     }
 }
 
+/// The page of a search, with links to those of its trials.
+fn search_page(search: &Found, options: &Options) -> Result<Vec<u8>, Refused> {
+    let trial = |run: &str| {
+        Some(format!("{}trials/{}/", address_of(search), utf8_percent_encode(run, NON_ALPHANUMERIC)))
+    };
+    let links = SearchLinks { run: &trial, home: Some("/") };
+    Ok(dnsdyno_page::search(&search.path, &links, options)?)
+}
+
 /// The page of one run or of several on the same axes.
 fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Result<Vec<u8>, Refused> {
     let since = Instant::now();
     let (mut page, blobs) = dnsdyno_page::report_data(&paths(runs), options)?;
     link(&mut page, runs.iter());
     if let [run] = runs
+        && run.what == What::Run
         && list.entry(run).state == RUNNING
     {
         let every_ms = every(since.elapsed()).as_millis() as u64;
@@ -236,7 +270,8 @@ fn paths(runs: &[Found]) -> Vec<PathBuf> {
 /// Adds what only a page from a server has: the way back to the list, and to the files of its runs.
 fn link<'a>(page: &mut PageData, runs: impl Iterator<Item = &'a Found>) {
     page.home = Some("/".to_owned());
-    for (run, found) in page.runs.iter_mut().zip(runs) {
+    // The files of a trial have no address.
+    for (run, found) in page.runs.iter_mut().zip(runs).filter(|(_, found)| found.what == What::Run) {
         run.files = Some(format!("{}files/", address_of(found)));
     }
 }
@@ -281,6 +316,15 @@ impl Refused {
     fn page(error: impl fmt::Display) -> Refused {
         let sentence = shown(&format!("There is no page: {error}."), LONGEST_SENTENCE).into_owned();
         Refused { status: StatusCode::UNPROCESSABLE_ENTITY, sentence }
+    }
+
+    fn search(search: &Found) -> Refused {
+        let sentence = format!(
+            "{} is a search for the limit of a server: its own page is {}, and runs are compared with runs.",
+            search.name,
+            address_of(search)
+        );
+        Refused { status: StatusCode::BAD_REQUEST, sentence }
     }
 
     fn failed() -> Refused {

@@ -4,6 +4,7 @@
 //!   /                                     the list of runs        /data            the same for its refresh
 //!   /runs/NAME/                           the page of a run       /runs/NAME/data  the same for its refresh
 //!   /runs/NAME/files/run.ndjson           a file of its record
+//!   /runs/NAME/trials/NNN/                the page of a trial, where NAME is a search
 //!   /report?run=NAME&run=NAME             several runs on one page
 //!   /compare?a=NAME&a=NAME&b=NAME         two sides against each other
 //!   /api/runs                             the list for programs
@@ -21,6 +22,7 @@ pub(crate) enum Asked {
     Run(String),
     RunData(String),
     File { run: String, file: String },
+    Trial { search: String, trial: String },
     Report(Vec<String>),
     Compare { a: Vec<String>, b: Vec<String> },
 }
@@ -65,6 +67,9 @@ impl Asked {
             ["runs", run] | ["runs", run, ""] => Ok(Asked::Run(name(run)?)),
             ["runs", run, "data"] => Ok(Asked::RunData(name(run)?)),
             ["runs", run, "files", file] => Ok(Asked::File { run: name(run)?, file: file.to_owned() }),
+            ["runs", search, "trials", trial] | ["runs", search, "trials", trial, ""] => {
+                Ok(Asked::Trial { search: name(search)?, trial: name(trial)? })
+            }
             ["report"] => {
                 let runs = names(query, "run")?;
                 counted(runs.len(), !runs.is_empty())?;
@@ -134,6 +139,7 @@ mod tests {
             ("/runs/a%20b/", Asked::Run(run())),
             ("/runs/a%20b/data", Asked::RunData(run())),
             ("/runs/a%20b/files/run.ndjson", Asked::File { run: run(), file: "run.ndjson".into() }),
+            ("/runs/a%20b/trials/001/", Asked::Trial { search: run(), trial: "001".into() }),
             ("/report?run=a+b&run=c", Asked::Report(vec![run(), "c".into()])),
             ("/compare?b=c&a=a%20b&a=d", Asked::Compare { a: vec![run(), "d".into()], b: vec!["c".into()] }),
         ] {
@@ -153,6 +159,8 @@ mod tests {
             "/runs/%2Fetc%2Fpasswd/",
             "/runs/a%00b/",
             "/runs/%ff/",
+            "/runs/a/trials/%2e%2e/",
+            "/runs/../trials/001/",
             "/report?run=..",
             "/report?run=%2Fetc",
             "/compare?a=x&b=../x",

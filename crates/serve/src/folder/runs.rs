@@ -1,4 +1,4 @@
-//! The runs of a folder: where each of them is, and that nothing of it leads out of the folder.
+//! The runs and searches of a folder: where each of them is, and that nothing of it leads out of the folder.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, Metadata};
@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use dnsdyno_campaign::find::report::FINDING_FILE;
 use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE, is_in_progress};
 
 /// A folder of runs.
@@ -16,13 +17,24 @@ pub(crate) struct Runs {
     root: PathBuf,
 }
 
-/// A run in it.
+/// A run in it, or a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) name: String,
+    pub(crate) what: What,
     /// Its folder, without symbolic links.
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Run,
+    /// A search for the limit of a server, with its trials.
+    Search,
+    /// A trial of it, which is a run.
+    Trial,
 }
 
 /// What changes when the record changes.
@@ -69,7 +81,7 @@ impl Runs {
             let Ok(entry) = entry else { continue };
             // A name that is no text cannot be part of an address.
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if has_record(&entry.path()) {
+            if has_record(&entry.path()) || has_result(&entry.path()) {
                 let written = measurements(&entry.path()).and_then(|file| file.modified().ok());
                 named.push((written.unwrap_or(SystemTime::UNIX_EPOCH), name));
             }
@@ -79,20 +91,41 @@ impl Runs {
         Ok((named.into_iter().take(MOST_LISTED).map(|(_, name)| name).collect(), more))
     }
 
-    /// The run of this name, which is one component of a path.
+    /// The run or the search of this name, which is one component of a path.
     pub(crate) fn find(&self, name: &str) -> Result<Found, NotFound> {
-        let (path, metadata) = self.inside(&self.root, name)?;
-        if !metadata.is_dir() || !has_record(&path) {
+        let path = self.folder(&self.root, name)?;
+        match (has_record(&path), has_result(&path)) {
+            (true, _) => self.found(name, What::Run, path),
+            (false, true) => self.found(name, What::Search, path),
+            (false, false) => Err(NotFound::NoRun),
+        }
+    }
+
+    /// A trial of a search; each name is one component of a path.
+    pub(crate) fn find_trial(&self, search: &str, trial: &str) -> Result<Found, NotFound> {
+        let path = self.folder(&self.folder(&self.root, search)?, TRIALS)?;
+        let path = self.folder(&path, trial)?;
+        if !has_record(&path) {
             return Err(NotFound::NoRun);
         }
+        self.found(trial, What::Trial, path)
+    }
+
+    /// A folder in another one.
+    fn folder(&self, folder: &Path, name: &str) -> Result<PathBuf, NotFound> {
+        let (path, metadata) = self.inside(folder, name)?;
+        if metadata.is_dir() { Ok(path) } else { Err(NotFound::NoRun) }
+    }
+
+    fn found(&self, name: &str, what: What, path: PathBuf) -> Result<Found, NotFound> {
         let mut hasher = DefaultHasher::new();
-        for file in FILES {
+        for file in FILES.into_iter().chain([FINDING_FILE]) {
             let Some(metadata) = self.file(&path, file)? else { continue };
             let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             (file, metadata.len(), modified).hash(&mut hasher);
         }
         let stamp = Stamp { files: hasher.finish(), in_progress: is_in_progress(&path) };
-        Ok(Found { name: name.to_owned(), path, stamp })
+        Ok(Found { name: name.to_owned(), what, path, stamp })
     }
 
     /// A file of a run; `None` where the run does not have it.
@@ -126,13 +159,20 @@ fn has_record(run: &Path) -> bool {
     [RUN_FILE, PACKED_FILE].iter().any(|file| fs::symlink_metadata(run.join(file)).is_ok())
 }
 
-/// The file of measurements itself, not what it may lead to.
+fn has_result(search: &Path) -> bool {
+    fs::symlink_metadata(search.join(FINDING_FILE)).is_ok()
+}
+
+/// The file of measurements itself, or of the result, not what it may lead to.
 fn measurements(run: &Path) -> Option<Metadata> {
-    [PACKED_FILE, RUN_FILE].iter().find_map(|file| fs::symlink_metadata(run.join(file)).ok())
+    [PACKED_FILE, RUN_FILE, FINDING_FILE].iter().find_map(|file| fs::symlink_metadata(run.join(file)).ok())
 }
 
 /// The files of a record: no other file is read or sent.
 pub(crate) const FILES: [&str; 5] = [RUN_FILE, PACKED_FILE, INDEX_FILE, PLAN_FILE, HOST_FILE];
+
+/// Where a search keeps its trials.
+const TRIALS: &str = "runs";
 
 /// Entries of the folder that are looked at.
 const MOST_ENTRIES: usize = 100_000;

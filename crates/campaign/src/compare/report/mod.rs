@@ -1,11 +1,13 @@
-//! A comparison of runs as text, as Markdown and as JSON.
+//! A comparison of runs as text, as Markdown, as JSON and as JUnit XML.
 
 mod json;
+mod junit;
 mod marks;
 mod text;
 pub mod words;
 
 pub use json::{comparison_json, outcome_key, unit_key, verdict_key};
+pub use junit::comparison_junit;
 pub use marks::comparison_markdown;
 pub use text::{comparison, unlike_lines};
 

@@ -3,7 +3,7 @@
 use super::sample::{hostile, one_against_one, slower};
 use super::words::{figure, sentence};
 use super::*;
-use crate::compare::{BoundState, Figure, Kind, NotJudged, Outcome, Verdict};
+use crate::compare::{BoundState, Comparison, Figure, Kind, NotJudged, Outcome, Verdict};
 
 #[test]
 fn a_difference_is_told_in_one_sentence() {
@@ -183,4 +183,30 @@ fn a_figure_beyond_the_timeout_is_a_bound() {
     dead.metrics[0].candidate_median = beyond;
     dead.metrics[0].change.as_mut().unwrap().at_least = true;
     assert_eq!(sentence(&dead), "Slower: p99 beyond the timeout; also rate 1.4 % lower.");
+}
+
+#[test]
+fn each_bound_is_a_test_case_and_what_cannot_be_judged_is_an_error() {
+    let mut both = slower();
+    both.bounds[1].state = BoundState::NotJudged(NotJudged::TooFewRuns);
+    let text = comparison_junit(&both);
+    assert!(
+        text.contains(
+            "<testsuite name=\"dnsdyno compare\" tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"1\">"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("<testcase name=\"p99 +5%\"") && text.contains("<failure message=\"EXCEEDED: "),
+        "{text}"
+    );
+    assert_eq!(text.matches("<error message=").count(), 1, "{text}");
+    assert!(text.contains("Slower: p99 5.1 % higher"), "{text}");
+    let without = comparison_junit(&Comparison { bounds: Vec::new(), ..slower() });
+    assert!(
+        without.contains("tests=\"1\" skipped=\"0\" failures=\"0\"") && without.contains("\"no bound\""),
+        "{without}"
+    );
+    let hostile = comparison_junit(&hostile());
+    assert!(!hostile.contains('\u{1b}') && !hostile.contains("<img"), "{hostile}");
 }

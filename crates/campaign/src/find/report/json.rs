@@ -7,9 +7,9 @@ use dnsdyno_report::expect::ends_text;
 use dnsdyno_report::quantile_json as object;
 use serde_json::{Value, json};
 
-use super::text::answer_line;
+use super::text::{answer_line, note_text};
 use crate::find::{
-    FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, Why,
+    FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, What, Why,
 };
 
 /// The result as one object.
@@ -21,9 +21,10 @@ pub fn finding_json(finding: &Finding) -> Value {
         "unit": finding.what.unit(),
         "criteria": finding.criteria,
         "outcome": outcome(&finding.outcome),
-        "notes": finding.notes.iter().map(note).collect::<Vec<_>>(),
+        "notes": finding.notes.iter().map(|one| with_text(note(one), one, finding.what)).collect::<Vec<_>>(),
         "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
         "cut_off": finding.cut,
+        "belief": finding.belief.iter().map(|(load, below)| json!({ "load": load, "below": below })).collect::<Vec<_>>(),
     })
 }
 
@@ -54,6 +55,12 @@ fn outcome(outcome: &Outcome) -> Value {
         }
         Outcome::Undecided { load } => json!({ "kind": "undecided", "load": load }),
     }
+}
+
+/// A note with its sentence, as the text has it.
+fn with_text(mut object: Value, note: &FindNote, what: What) -> Value {
+    object["text"] = note_text(note, what).into();
+    object
 }
 
 fn note(note: &FindNote) -> Value {

@@ -41,6 +41,7 @@ fn finding(trials: Vec<Trial>) -> Finding {
         notes: Vec::new(),
         trials,
         cut: 0,
+        belief: Vec::new(),
     }
 }
 

@@ -206,7 +206,7 @@ fn curve(finding: &Finding, width: usize) -> String {
 }
 
 /// A note as a sentence.
-fn note_text(note: &FindNote, what: What) -> String {
+pub(super) fn note_text(note: &FindNote, what: What) -> String {
     let unit = what.unit();
     let share = |share: &f64| format!("{:.1} %", share * 100.0);
     match note {

@@ -1,7 +1,8 @@
 //! The end of a search: what is looked at when the limit is known, and what is said then.
 
 use super::near::UNSTABLE;
-use super::state::{Next, Search};
+use super::state::{Near, Next, Search};
+use crate::find::belief::OUTSIDE;
 use crate::find::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use crate::find::notes::{collapse, of_trials};
 use crate::find::settings::Settings;
@@ -79,8 +80,10 @@ impl Search {
         let notes = self.notes(&outcome);
         let Settings { method, what, criteria, .. } = &self.settings;
         let (criteria, trials) = (criteria.texts(), self.trials.clone());
+        let of_near = |near: &Near| BELIEVED.map(|probability| (near.quantile(probability), probability));
+        let belief = self.belief.iter().flat_map(of_near).collect();
         let finding =
-            Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut };
+            Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut, belief };
         Next::Done(Box::new(finding))
     }
 
@@ -156,6 +159,10 @@ const MOST_BEYOND: usize = 6;
 
 /// Trials after an overload, at the most.
 const MOST_DOWN: usize = 10;
+
+/// The probabilities whose loads are told: a curve of the belief, with the ends of the interval.
+const BELIEVED: [f64; 13] =
+    [0.002, 0.01, OUTSIDE, 0.06, 0.14, 0.3, 0.5, 0.7, 0.86, 0.94, 1.0 - OUTSIDE, 0.99, 0.998];
 
 /// What is told.
 const TOLD_NOISE: f64 = 0.02;

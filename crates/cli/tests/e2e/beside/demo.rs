@@ -46,3 +46,29 @@ fn the_manual_comes_from_the_table_of_flags() {
     assert!(work.dnsdyno("--version").gives(0).stdout.starts_with("dnsdyno "));
     assert!(work.dnsdyno("run --help").gives(0).stdout.contains("--plan runs/NAME/plan.toml"));
 }
+
+/// What bash offers for the word that is being typed: `words` with it at the end.
+fn offered(words: &[&str]) -> Vec<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/completions/dnsdyno");
+    let typed = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+    let last = words.len() - 1;
+    let (cur, prev) = (words[last], words[last - 1]);
+    let text = format!(
+        "source '{}'; compopt() {{ echo nospace; }}; COMP_WORDS=({typed}); COMP_CWORD={last}; \
+         _dnsdyno_word dnsdyno '{cur}' '{prev}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script.display()
+    );
+    let ran = Command::new("bash").args(["--norc", "-c", &text]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_offers_the_words_that_an_option_can_have() {
+    assert_eq!(offered(&["dnsdyno", "run", "--backend", ""]), ["sockets", "xdp", "auto"]);
+    assert_eq!(offered(&["dnsdyno", "run", "--transport", "u"]), ["udp", "udp+tcp"]);
+    assert_eq!(offered(&["dnsdyno", "find", "--method", "rfc"]), ["rfc2544", "rfc8219"]);
+    assert_eq!(offered(&["dnsdyno", "qualify", "--skip", "b"]), ["burst"]);
+    assert_eq!(offered(&["dnsdyno", "run", "--source", "e"]), ["nospace", "epc:"], "and it goes on");
+    assert!(offered(&["dnsdyno", "n"]).contains(&"note".to_owned()));
+}

@@ -279,3 +279,20 @@ fn the_schema_of_the_summary_is_one_of_2020_12() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     validator_for(&schema).unwrap();
 }
+
+#[test]
+fn a_comparison_is_a_suite_with_a_case_for_each_bound() {
+    let work = with_two_runs();
+    let compare = "$0 compare udp --against dot --even-if-unlike";
+    // One run against one shows nothing: the bound is not judged.
+    work.shell(&format!("{compare} --fail-if 'p50 +500%' --junit junit.xml")).gives(2);
+    let text = work.read("junit.xml");
+    assert!(text.contains("tests=\"1\" skipped=\"0\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("<error message=\"NOT JUDGED"), "{text}");
+    let ran = work.shell(&format!("{compare} --junit no/junit.xml"));
+    ran.ends_refused(3, &["cannot write no/junit.xml", "--junit"]);
+    if has_readers() {
+        let seen = read(&work, "junit", "junit.xml", &[]);
+        assert_eq!(seen["suites"], serde_json::json!([["dnsdyno compare", 1, 0, 0]]));
+    }
+}

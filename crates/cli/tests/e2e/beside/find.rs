@@ -62,6 +62,37 @@ fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
 }
 
 #[test]
+fn a_search_has_a_page_with_its_answer_and_links_to_its_trials() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    // A stair: one run, whose steps are few and known.
+    let words = "--method stair --from 200 --most 600 --step 200 --hold 1s --while p50<2s --quiet";
+    work.dnsdyno(&format!("find -s {} -d q.txt {words} -o f", server.address()));
+    let found = result(&work, "f");
+    assert_eq!(found["trials"].as_array().unwrap().len(), 3, "{found}");
+    let ran = work.dnsdyno("report f").gives(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("f/report.html\n", ""));
+    let page = work.read("f/report.html");
+    assert!(page.contains(&format!("The limit of {}", server.address())), "its server, with the port");
+    assert_eq!(page.matches("<a href=\"runs/001/\">").count(), 3, "each step leads to the run");
+    assert!(!page.contains("<script"));
+    // The run may have a page of its own, which is better than its folder.
+    work.dnsdyno("report f/runs/001").gives(0);
+    work.dnsdyno("report f").gives(0);
+    assert!(work.read("f/report.html").contains("<a href=\"runs/001/report.html\">"));
+    // Elsewhere, the links would lead nowhere.
+    work.dnsdyno("report f -o page.html --title mine").gives(0);
+    let page = work.read("page.html");
+    assert!(page.contains("<title>mine</title>") && !page.contains("<a href="));
+    work.dnsdyno("report f f/runs/001")
+        .ends_refused(2, &["f is a search, which has a page of its own", "f/runs"]);
+    std::fs::write(work.path("f/find.json"), "{}").unwrap();
+    work.dnsdyno("report f").ends_refused(2, &["f/find.json is not the result of a search"]);
+    std::fs::remove_file(work.path("f/find.json")).unwrap();
+    work.dnsdyno("report f").ends_refused(2, &["f is not a run: its runs are in f/runs"]);
+}
+
+#[test]
 fn a_search_that_was_killed_goes_on_where_it_was() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Started, Workplace, responder};
 
 /// The address in the line that it prints at its start.
-fn address_of(work: &Workplace, serving: &mut Started<'_>) -> SocketAddr {
+pub(crate) fn address_of(work: &Workplace, serving: &mut Started<'_>) -> SocketAddr {
     let address = || {
         let stdout = work.stdout();
         stdout.split("at http://").nth(1)?.split('/').next()?.parse().ok()
@@ -29,7 +29,7 @@ fn get(address: SocketAddr, path: &str) -> (String, String) {
     (head.lines().next().unwrap().to_owned(), body.to_owned())
 }
 
-fn json(address: SocketAddr, path: &str) -> Value {
+pub(crate) fn json(address: SocketAddr, path: &str) -> Value {
     let (status, body) = get(address, path);
     assert_eq!(status, "HTTP/1.1 200 OK", "{path}: {body}");
     serde_json::from_str(&body).unwrap()

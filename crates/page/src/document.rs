@@ -1,4 +1,4 @@
-//! The HTML around the charts and tables of an experiment.
+//! The HTML around charts and tables that are drawn here, without a script: of an experiment, of a search.
 
 use dnsdyno_text::escaped;
 
@@ -7,14 +7,14 @@ use crate::html::STYLE;
 use crate::made::utc;
 
 /// A page, as far as it is written.
-pub(super) struct Document {
+pub(crate) struct Document {
     out: String,
     made: String,
 }
 
 impl Document {
     /// A page with its head.
-    pub(super) fn new(title: &str, options: &Options) -> Document {
+    pub(crate) fn new(title: &str, options: &Options) -> Document {
         let title = escaped(options.title.as_deref().unwrap_or(title));
         let made_by = escaped(options.made_by.trim_start_matches("dnsdyno "));
         let out = format!(
@@ -31,8 +31,17 @@ impl Document {
         Document { out, made }
     }
 
+    /// A link above the title, to where the page is listed.
+    pub(crate) fn way_back(&mut self, address: &str, name: &str) {
+        self.out.push_str(&format!(
+            "<p class=\"back\"><a href=\"{}\">{}</a></p>\n",
+            escaped(address),
+            escaped(name)
+        ));
+    }
+
     /// The title, and a sentence under it.
-    pub(super) fn heading(&mut self, title: &str, sentence: &str) {
+    pub(crate) fn heading(&mut self, title: &str, sentence: &str) {
         self.out.push_str(&format!(
             "<h1>{}</h1>\n<p class=\"state\">{}</p>\n",
             escaped(title),
@@ -40,13 +49,26 @@ impl Document {
         ));
     }
 
+    /// The answer in large letters, with at most four figures and their names beside it.
+    pub(crate) fn answer(&mut self, sentence: &str, figures: &[(String, String)]) {
+        let figure = |(name, value): &(String, String)| {
+            format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value))
+        };
+        let figures: String = figures.iter().map(figure).collect();
+        self.out.push_str(&format!(
+            "<div class=\"answer answer-top\">\n<p class=\"sentence\">{}</p>\n<dl class=\"figures\">\n{figures}</dl>\n\
+             </div>\n",
+            escaped(sentence)
+        ));
+    }
+
     /// Sentences, each on its own; nothing without any.
-    pub(super) fn list(&mut self, sentences: &[String], class: &str) {
+    pub(crate) fn list(&mut self, sentences: &[String], class: &str) {
         self.out.push_str(&list(sentences, class));
     }
 
     /// A part with its heading; `content` is HTML.
-    pub(super) fn section(&mut self, id: &str, title: &str, content: &str) {
+    pub(crate) fn section(&mut self, id: &str, title: &str, content: &str) {
         self.out.push_str(&format!(
             "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n\
             {content}</section>\n",
@@ -55,14 +77,14 @@ impl Document {
     }
 
     /// The whole page.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         self.out.push_str(&format!("</main>\n<footer>{}</footer>\n</div>\n</body>\n</html>\n", self.made));
         self.out.into_bytes()
     }
 }
 
 /// Sentences as a list; nothing without any.
-pub(super) fn list(sentences: &[String], class: &str) -> String {
+pub(crate) fn list(sentences: &[String], class: &str) -> String {
     if sentences.is_empty() {
         return String::new();
     }
@@ -72,8 +94,19 @@ pub(super) fn list(sentences: &[String], class: &str) -> String {
 }
 
 /// A table; the first `texts` of its columns are text, the others figures.
-pub(super) fn table(caption: &str, titles: &[&str], texts: usize, rows: &[Vec<String>]) -> String {
-    let class = |column: usize, cell: &str| match column < texts {
+pub(crate) fn table(caption: &str, titles: &[&str], texts: usize, rows: &[Vec<String>]) -> String {
+    table_with_links(caption, titles, &|column| column < texts, rows, &|_| None)
+}
+
+/// A table whose rows may lead elsewhere from their first cell: `link` has the address for the number of a row.
+pub(crate) fn table_with_links(
+    caption: &str,
+    titles: &[&str],
+    is_text: &dyn Fn(usize) -> bool,
+    rows: &[Vec<String>],
+    link: &dyn Fn(usize) -> Option<String>,
+) -> String {
+    let class = |column: usize, cell: &str| match is_text(column) {
         // A sentence is broken, a figure is not.
         true if cell.chars().count() > LONG_CELL => " class=\"words\"",
         true => "",
@@ -84,18 +117,22 @@ pub(super) fn table(caption: &str, titles: &[&str], texts: usize, rows: &[Vec<St
         .enumerate()
         .map(|(column, title)| format!("<th scope=\"col\"{}>{}</th>", class(column, ""), escaped(title)))
         .collect();
-    let row = |cells: &Vec<String>| {
+    let first = |row: usize, cell: &str| match link(row) {
+        Some(address) => format!("<a href=\"{}\">{}</a>", escaped(&address), escaped(cell)),
+        None => escaped(cell),
+    };
+    let row = |(number, cells): (usize, &Vec<String>)| {
         let cells: String = cells
             .iter()
             .enumerate()
             .map(|(column, cell)| match column {
-                0 => format!("<th scope=\"row\">{}</th>", escaped(cell)),
+                0 => format!("<th scope=\"row\">{}</th>", first(number, cell)),
                 _ => format!("<td{}>{}</td>", class(column, cell), escaped(cell)),
             })
             .collect();
         format!("<tr>{cells}</tr>\n")
     };
-    let body: String = rows.iter().map(row).collect();
+    let body: String = rows.iter().enumerate().map(row).collect();
     // What can be scrolled can be reached by the keyboard.
     let caption = escaped(caption);
     format!(
@@ -112,4 +149,4 @@ const LONG_CELL: usize = 40;
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// After the style of all pages.
-const OWN_STYLE: &str = include_str!("page.css");
+const OWN_STYLE: &str = include_str!("document.css");

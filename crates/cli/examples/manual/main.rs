@@ -2,6 +2,8 @@
 //! it fails if they are not up to date. An example, because the program itself needs no code for it.
 #![forbid(unsafe_code)]
 
+mod synopsis;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -26,11 +28,16 @@ fn main() -> anyhow::Result<()> {
 /// A page for the program, and one for each verb.
 fn pages() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let folder = tempfile::tempdir()?;
-    clap_mangen::generate_to(dnsdyno_cli::command(), folder.path())?;
+    let mut command = dnsdyno_cli::command();
+    clap_mangen::generate_to(command.clone(), folder.path())?;
+    // So that each option knows how many values it takes.
+    command.build();
     let mut pages = BTreeMap::new();
     for entry in fs::read_dir(folder.path())? {
         let entry = entry?;
-        pages.insert(format!("man/{}", entry.file_name().to_string_lossy()), fs::read(entry.path())?);
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let page = synopsis::replaced(&command, &name, &fs::read_to_string(entry.path())?);
+        pages.insert(format!("man/{name}"), page.into_bytes());
     }
     Ok(pages)
 }
@@ -39,8 +46,24 @@ fn pages() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
 fn completions() -> impl Iterator<Item = (String, Vec<u8>)> {
     let shells = [(Shell::Bash, "dnsdyno"), (Shell::Zsh, "_dnsdyno"), (Shell::Fish, "dnsdyno.fish")];
     shells.into_iter().map(|(shell, name)| {
+        // The description of zsh has no place for words that go on, such as `epc:`.
+        let mut command = dnsdyno_cli::command_to_complete(shell != Shell::Zsh);
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut dnsdyno_cli::command(), "dnsdyno", &mut script);
+        clap_complete::generate(shell, &mut command, "dnsdyno", &mut script);
+        let script = match shell {
+            Shell::Bash => without_space_after_a_beginning(&String::from_utf8_lossy(&script)).into_bytes(),
+            _ => script,
+        };
         (format!("completions/{name}"), script)
     })
+}
+
+/// A word that goes on, such as `dot=`, is not followed by a space.
+fn without_space_after_a_beginning(script: &str) -> String {
+    let (function, complete) = ("complete -F _dnsdyno ", "complete -F _dnsdyno_word ");
+    let word = "_dnsdyno_word() {\n    _dnsdyno \"$@\"\n    case \"${COMPREPLY[*]-}\" in\n        *[=:/]) \
+                compopt -o nospace ;;\n    esac\n}\n\n";
+    let at = script.rfind("if [[ \"${BASH_VERSINFO[0]}\"").unwrap_or(script.len());
+    let (before, after) = script.split_at(at);
+    format!("{before}{word}{}", after.replace(function, complete))
 }
