@@ -6,7 +6,7 @@ use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_plan::{Draft, HttpMethod, TransportKind};
-use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::{QueriesFormat, TsigText};
 
 use crate::options::{Given, Refusal};
 use crate::server::{self, Family};
@@ -42,7 +42,7 @@ pub(crate) struct Addresses {
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     pub(crate) file: Option<String>,
-    tsig: Option<String>,
+    tsig: Option<TsigText>,
     edns_option: Option<String>,
     has_edns: bool,
     dnssec_ok: bool,
@@ -148,7 +148,7 @@ impl Messages {
                 return Err(Refusal::Fatal(format!("unable to open file: {name}")));
             }
         }
-        let tsig = text('y').map(signing::tsig).transpose()?;
+        let tsig = text('y').map(signing::tsig).transpose()?.map(TsigText::from);
         let edns_option = text('E').map(signing::edns_option).transpose()?;
         let dnssec_ok = given.has('D');
         let has_edns = given.has('e') || dnssec_ok || edns_option.is_some();

@@ -4,6 +4,7 @@
 //! give the same record.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -68,15 +69,19 @@ impl<'scope> WorkerHandle<'scope> {
     pub(crate) fn new(
         pages: Consumer<Page>,
         blanks: Producer<Blank>,
-        thread: ScopedJoinHandle<'scope, ()>,
+        thread: io::Result<ScopedJoinHandle<'scope, ()>>,
     ) -> Self {
+        let (thread, failure) = match thread {
+            Ok(thread) => (Some(thread), None),
+            Err(error) => (None, Some(format!("a worker's thread cannot be started: {error}"))),
+        };
         WorkerHandle {
             pages,
             blanks,
-            thread: Some(thread),
+            thread,
             resources: Resources::default(),
             closing: None,
-            failure: None,
+            failure,
             busiest: [0.0; BUSY_INTERVALS],
         }
     }

@@ -10,7 +10,7 @@ use std::io::{BufRead, Read};
 use dnsdyno_wire::{MAX_NAME_LEN, encode_name};
 
 use super::error::{BadLine, BadReason, SourceError};
-use super::queries::QueriesBuilder;
+use super::queries::{Full, QueriesBuilder};
 use super::reading::{BadLines, Reading};
 use super::text::{IdnNames, Loaded};
 
@@ -21,7 +21,7 @@ pub(super) fn read_dnsperf(
     bytes_hint: usize,
     reading: &Reading,
 ) -> Result<Loaded, SourceError> {
-    let mut builder = QueriesBuilder::new(reading.form, bytes_hint);
+    let mut builder = QueriesBuilder::of(reading, bytes_hint);
     let mut name_wire = Vec::with_capacity(MAX_NAME_LEN);
     let (mut line, mut number, mut bad_lines, mut first_bad) = (Vec::new(), 0, 0, Vec::new());
     let cannot_read = |source| SourceError::Read { origin: origin.to_owned(), source };
@@ -40,7 +40,11 @@ pub(super) fn read_dnsperf(
             name_wire.clear();
             let reason = match dnsperf_query(text, &mut name_wire) {
                 Ok(qtype) => {
-                    let too_large = |_| SourceError::TooLarge { origin: origin.to_owned(), line: number };
+                    let too_large = |full: Full| SourceError::TooLarge {
+                        origin: origin.to_owned(),
+                        line: number,
+                        most_bytes: full.most_bytes,
+                    };
                     builder.push(&name_wire, qtype).map_err(too_large)?;
                     continue;
                 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use dnsdyno_engine::StopCause;
 use dnsdyno_plan::PlanError;
 use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Check, WriteError};
@@ -20,7 +21,15 @@ pub enum RunError {
     Source(#[from] SourceError),
     /// The user stopped the run before its start.
     #[error("stopped before anything was sent")]
-    StoppedBefore,
+    StoppedBefore(StopCause),
+    /// The system gives no thread.
+    #[error(
+        "cannot start a thread: {0}; give this process more memory or more processes (`ulimit -v`, `ulimit -u`)"
+    )]
+    Thread(#[source] io::Error),
+    /// The thread that reads the queries has failed.
+    #[error("the queries were not read, by an error of dnsdyno itself")]
+    ReaderFailed,
     /// The server did not answer as it should before the load.
     #[error(transparent)]
     Check(#[from] CheckFailed),

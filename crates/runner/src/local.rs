@@ -40,13 +40,13 @@ impl Runner for LocalRunner {
             QuerySource::Capture => Some(Replay::prepare(plan, control, observer)?),
             _ => None,
         };
-        let clients = SimulatedClients::of(plan, observer)?;
+        let clients = SimulatedClients::of(plan, control, observer)?;
         let loaded_now;
         let (plan, loaded) = match (&replay, &clients) {
             (Some(replay), _) => (&replay.plan, &replay.first),
             (None, Some(clients)) => (&clients.plan, &clients.first),
             (None, None) => {
-                loaded_now = load(plan, observer)?;
+                loaded_now = load(plan, control, observer)?;
                 (plan, &loaded_now)
             }
         };

@@ -114,9 +114,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
     }
     let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("qualify"));
     may_be_written(&folder.join(PAGE_FILE), "-o")?;
-    // Its key is not for a file that others may read.
-    let asked = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
-    let identity = json!({ "verb": "qualify", "options": asked, "tests": wanted });
+    let identity = json!({ "verb": "qualify", "options": draft, "tests": wanted });
     let mut journal = Journal::open(&folder, &identity)?;
     let left = end_leftovers(&folder);
     if left > 0 {
