@@ -2,7 +2,7 @@
 //! message carries. They are read in steps, in the order in which the originals find mistakes, because a program checks
 //! options of its own between them.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_plan::{Draft, HttpMethod, TransportKind};
@@ -138,13 +138,12 @@ impl Addresses {
 }
 
 impl Messages {
-    /// Reads them, and opens the file for a moment.
+    /// Reads them, and sees whether the file can be read.
     pub(crate) fn read(given: &Given) -> Result<Messages, Refusal> {
         let text = |letter| given.get(letter).and_then(Value::text);
         let file = text('d').map(str::to_owned);
         if let Some(name) = &file {
-            let is_folder = |file: File| file.metadata().is_ok_and(|metadata| metadata.is_dir());
-            if File::open(name).map_or(true, is_folder) {
+            if !is_readable(name) {
                 return Err(Refusal::Fatal(format!("unable to open file: {name}")));
             }
         }
@@ -181,6 +180,15 @@ pub(crate) fn recorded(given: &Given) -> Result<bool, Refusal> {
         Some("off") => Ok(false),
         Some(text) => Err(Refusal::Usage(format!("invalid on|off: {text}"))),
     }
+}
+
+/// Whether a file can be opened. A pipe is not opened for that: its writer would see it closed, and one without a writer
+/// would be waited for.
+pub(crate) fn is_readable(name: &str) -> bool {
+    fs::metadata(name).is_ok_and(|metadata| match metadata.is_file() {
+        true => File::open(name).is_ok(),
+        false => !metadata.is_dir(),
+    })
 }
 
 /// The variable that names the file of TLS secrets.

@@ -1,13 +1,12 @@
 //! What a server is: there already, or started from a template; and what a variant of it has otherwise.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dnsdyno_lab::{ServerSpec, Zone};
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::notation::parse_size_bytes;
 use dnsdyno_text::secret::Secret;
 use toml::{Table, Value};
@@ -248,8 +247,7 @@ fn spec(template: &str, folder: &Path) -> Result<ServerSpec, String> {
         return ServerSpec::named(template).map_err(|error| error.to_string());
     }
     let path = PathBuf::from(relative(folder, template));
-    let text = fs::read(&path).and_then(|octets| Ok(decoded(octets)?));
-    let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text = read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     ServerSpec::from_toml(&named("template", &name)?, &text).map_err(|error| error.to_string())
 }

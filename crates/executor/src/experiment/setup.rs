@@ -7,13 +7,12 @@
 //! ```
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
 use dnsdyno_plan::{Draft, PlanError};
 use dnsdyno_runner::{RunError, Runner};
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::secret::{SECRET, trace, without_credentials};
 use serde_json::Value;
 
@@ -80,7 +79,7 @@ impl Setup {
         runner: &dyn Runner,
     ) -> Result<Setup, ExperimentError> {
         let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
-        let text = fs::read(path).and_then(|octets| Ok(decoded(octets)?)).map_err(cannot)?;
+        let text = read_text(path).map_err(cannot)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
         let file = File { allowed: allowed.to_vec(), ..File::read(&text, full).map_err(wrong)? };
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
