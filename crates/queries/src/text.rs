@@ -392,7 +392,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const MAX_LINE_KEPT: usize = 64 * 1024;
 
 /// Malformed lines after which a source is not read to its end, if they are two in three of its lines.
-const MANY_BAD_LINES: u64 = 1_000_000;
+pub(super) const MANY_BAD_LINES: u64 = 1_000_000;
 
 /// The longest line: input without newlines is read no further.
 const MAX_LINE_BYTES: usize = 16 << 20;

@@ -175,7 +175,7 @@ fn ends_url(c: char) -> bool {
 /// in dnsperf and resperf, and the credentials in URLs.
 pub fn words_without_secrets(words: &[impl AsRef<str>]) -> Vec<String> {
     let mut program = words.iter().take(2).filter_map(|word| word.as_ref().rsplit('/').next());
-    let has_keys = program.any(|name| matches!(name, "dnsperf" | "resperf"));
+    let has_keys = program.any(|name| matches!(name, "dnsperf" | "resperf" | "resperf-report"));
     let mut is_secret = false;
     let without = |word: &str| {
         if std::mem::take(&mut is_secret) {

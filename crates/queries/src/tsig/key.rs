@@ -161,11 +161,12 @@ impl From<String> for TsigText {
 
 impl fmt::Display for TsigText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.key() {
-            Ok(key) => write!(f, "{key}"),
+        let text = self.0.exposed().trim().trim_end_matches(':');
+        match (self.key(), TsigKey::parse(text)) {
+            (Ok(key), _) => write!(f, "{key}"),
             // It names algorithm and key alone, as in a record.
-            Err(TsigError::NoSecret) => f.write_str(self.0.exposed().trim_end_matches(':')),
-            Err(_) => f.write_str(SECRET),
+            (Err(TsigError::NoSecret), Err(TsigError::NoSecret)) => f.write_str(text),
+            _ => f.write_str(SECRET),
         }
     }
 }
@@ -231,6 +232,8 @@ mod tests {
         let written = |text: &str| TsigText::from(text.to_owned()).to_string();
         assert_eq!(written("Key.Example:c2VjcmV0IQ=="), "hmac-sha256:key.example");
         assert_eq!(written("hmac-sha256:key.example"), "hmac-sha256:key.example");
+        assert_eq!(written("hmac-sha256:key.example:"), "hmac-sha256:key.example");
+        assert_eq!(written("hmac-sha256:"), "(secret)");
         for text in ["c2VjcmV0IQ==", "c2VjcmV0IQ==:key:hmac-sha256", "key:c2VjcmV0=IQ", "key:c2VjcmV0IQ==:"] {
             assert_eq!(written(text), "(secret)", "{text}");
         }
