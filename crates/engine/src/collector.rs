@@ -65,6 +65,10 @@ pub(crate) struct WorkerHandle<'scope> {
     busiest: [f64; BUSY_INTERVALS],
 }
 
+/// Why a worker has not begun, before the error of the system.
+const NO_THREAD: &str = "the system gives no thread for a worker: use fewer --workers, or let this process have more \
+                         memory and processes (`ulimit -v`, `ulimit -u`)";
+
 impl<'scope> WorkerHandle<'scope> {
     pub(crate) fn new(
         pages: Consumer<Page>,
@@ -73,7 +77,7 @@ impl<'scope> WorkerHandle<'scope> {
     ) -> Self {
         let (thread, failure) = match thread {
             Ok(thread) => (Some(thread), None),
-            Err(error) => (None, Some(format!("a worker's thread cannot be started: {error}"))),
+            Err(error) => (None, Some(format!("{NO_THREAD}: {error}"))),
         };
         WorkerHandle {
             pages,

@@ -16,6 +16,7 @@ use crate::finished::FinishedRun;
 use crate::header::xdp_info;
 use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
+use crate::memory::refuse_little;
 use crate::observer::{Note, Observer};
 use crate::replay::Replay;
 use crate::run::Run;
@@ -50,6 +51,7 @@ impl Runner for LocalRunner {
                 (plan, &loaded_now)
             }
         };
+        refuse_little()?;
         let seat = |kind: Kind, description: &mut Description| {
             replay.iter().for_each(|replay| replay.seat(kind, description));
             clients.iter().for_each(|clients| clients.seat(kind, description));

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::error::RunError;
+
 /// The least of what the host, the limit of this process (`ulimit -v`) and its control groups leave; `None` where none
 /// of them can be read.
 pub(crate) fn free_bytes() -> Option<u64> {
@@ -14,6 +16,18 @@ pub(crate) fn free_bytes() -> Option<u64> {
     let of_groups = of_groups(&text("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
     [of_host, of_process, of_groups].into_iter().flatten().min()
 }
+
+/// Refuses a run for which there is too little memory, as long as that can be said: what its group does not have, the
+/// kernel takes by ending the process.
+pub(crate) fn refuse_little() -> Result<(), RunError> {
+    match free_bytes() {
+        Some(free_bytes) if free_bytes < LEAST_BYTES => Err(RunError::LittleMemory { free_bytes }),
+        _ => Ok(()),
+    }
+}
+
+/// Of one worker with a few sockets: its stack, its tables, the intervals that wait for the record.
+const LEAST_BYTES: u64 = 16 << 20;
 
 /// The value of `MemAvailable:    1234 kB`.
 fn kib(table: &str, key: &str) -> Option<u64> {

@@ -65,7 +65,8 @@ fn a_dry_run_shows_each_command_that_a_file_would_run() {
             "{SHORT}ask = [\"a A\"]\n\
              [[helper]]\nname = \"aid\"\ntemplate = \"./own.toml\"\nprogram = \"/bin/false\"\n\
              [[server]]\nname = \"own\"\ntemplate = \"./own.toml\"\nprepare = \"touch prepared\\ntouch twice\"\n\
-             ready-when = \"touch ready\"\nenvironment = {{ LD_PRELOAD = \"evil.so\" }}\nsysctl = {{ \"net.core.somaxconn\" = 9 }}\n\
+             ready-when = \"touch ready\"\nenvironment = {{ LD_PRELOAD = \"evil.so\" }}\n\
+             sysctl = {{ \"net.core.somaxconn\" = 9 }}\n\
              [[load]]\nname = \"theirs\"\ncommand = \"touch loaded; : {long}; touch hidden\"\n\
              [[load]]\nname = \"ours\"\nrate = 1\n\
              [[event]]\nat = \"1s\"\nevery = \"2s\"\nrun = \"touch happened \\u001b[8m\"\nname = \"harmless\"\n"

@@ -41,7 +41,7 @@ fn input_without_an_end_ends_in_a_sentence() {
         ("timeout 50 $0 run -s 127.0.0.1:9 -d bomb.zst", "longer than 16 MiB"),
         ("timeout 50 $0 dnsperf -s 127.0.0.1 -p 9 -d /dev/zero", "a line has not ended after 1 GiB"),
         // As dnsperf does with a file without a valid line.
-        ("yes | timeout 50 $0 dnsperf -s 127.0.0.1 -p 9", "(due to end of file)"),
+        ("yes | timeout 50 $0 dnsperf -s 127.0.0.1 -p 9", "Testing complete (end of file)"),
     ] {
         let ran = limited(script);
         let code = match script {
@@ -103,7 +103,8 @@ fn one_signal_ends_the_reading_of_a_pipe_that_gives_nothing_or_never_ends() {
                 ran.code().is_none_or(|ended| ended == code || words.starts_with("dnsperf")),
                 "{words}: {ran:?}"
             );
-            assert!(!work.has("runs"), "{words}");
+            // The folder of dnsperf's records is made before.
+            assert!(!work.has("runs") || words.starts_with("dnsperf"), "{words}");
             drop(feeding.map(|feeding| feeding.join()));
         }
     }
@@ -130,7 +131,10 @@ fn little_memory_ends_in_a_sentence_and_a_record_that_was_begun_is_good() {
         assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("memory allocation of"), "{said}");
         match ran.code() {
             Some(0 | 1) => {}
-            Some(code) => assert!(code == 3 && ran.stderr.contains("dnsdyno: "), "{said}"),
+            Some(code) => {
+                let tells = ran.stderr.contains("no memory for") || ran.stdout.contains("gives no thread");
+                assert!(code == 3 && (tells || ran.stderr.contains("of memory more")), "{said}");
+            }
             None => unreachable!(),
         }
         if work.has(&format!("{name}/run.ndjson")) {
