@@ -56,7 +56,12 @@ impl Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Failure { code: if error.is_bad_input() { BAD_INPUT } else { RUN_FAILED }, error: error.into() }
+        let code = match &error {
+            RunError::StoppedBefore(cause) => code_of_stop(Some(*cause)),
+            error if error.is_bad_input() => BAD_INPUT,
+            _ => RUN_FAILED,
+        };
+        Failure { code, error: error.into() }
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
     let first = words.get(1).map_or("", String::as_str);
     if first.starts_with('-') {
+        // Behind dnsperf's `-y` is a key.
+        let first = if first.starts_with("-y") { "-y" } else { first };
         return Some(format!(
             "a command comes before `{first}`: to put a load on a server, `dnsdyno run {first} ...`"
         ));
@@ -140,7 +142,7 @@ const HABITS: &[Habit] = &[
         "the local port (dnsperf) is `--local-ports {}..65535`, a range with a port for each client",
         "20000",
     ),
-    habit("-y", "TSIG (dnsperf) is --tsig-file FILE, or `--tsig {}`", "hmac-sha256:key:c2VjcmV0"),
+    habit("-y", "TSIG (dnsperf) is --tsig-file FILE, or --tsig KEY with the same key", ""),
     habit("--address", "the server is `-s {}`, the address to send from is --local-address", "192.0.2.1"),
     habit("--bind", "the address to send from is `--local-address {}`", "192.0.2.1"),
     habit("--bufsize", "the EDNS UDP payload size is `--edns-size {}`", "1232"),

@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
+use dnsdyno_text::secret::without_credentials;
 use dnsdyno_text::shown;
 
-/// Prints a message to standard error, of which files and servers may have given a part. A failure is ignored: a closed
+/// Prints a message to standard error, of which files and servers may have given a part, without the credentials of
+/// URLs. A failure is ignored: a closed
 /// terminal or pipe must not end a run.
 pub(crate) fn print_error(message: &str) {
     let mut stderr = std::io::stderr().lock();
     for line in message.split('\n') {
-        let _ = writeln!(stderr, "{}", shown(line, LONGEST_LINE));
+        let _ = writeln!(stderr, "{}", shown(&without_credentials(line), LONGEST_LINE));
     }
 }
 

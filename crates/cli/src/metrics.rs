@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use clap::Args;
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Control, Observer, StopCause};
 use dnsdyno_serve::{Metrics, Otlp, OtlpEndpoint, parse_listen};
 use dnsdyno_text::notation::parse_duration_ns;
+use dnsdyno_text::secret::Masked;
 
 use crate::exit::Failure;
 use crate::message::print_error;
@@ -22,8 +24,8 @@ pub(crate) struct MetricsFlags {
     #[arg(long, value_name = "TIME", requires = "metrics", value_parser = duration)]
     pub(crate) metrics_linger: Option<Duration>,
     /// Send metrics of the run to a receiver of OTLP over HTTP, such as http://127.0.0.1:4318
-    #[arg(long, value_name = "URL", value_parser = OtlpEndpoint::parse)]
-    pub(crate) otlp: Option<OtlpEndpoint>,
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<Masked>,
 }
 
 /// The programs that a run tells of itself; none without flags.
@@ -41,7 +43,13 @@ impl Exporters {
         if let (Some(metrics), false) = (&metrics, quiet) {
             print_error(&format!("dnsdyno: metrics at http://{}/metrics", metrics.address()));
         }
-        let otlp = flags.otlp.clone().map(Otlp::start).transpose().map_err(Failure::run_failed)?;
+        // Not by `clap`, whose errors have the value.
+        let endpoint = |url: &Masked| {
+            let wrong = |reason| Failure::bad_input(anyhow!("--otlp {url}: {reason}"));
+            OtlpEndpoint::parse(url.exposed()).map_err(wrong)
+        };
+        let otlp = flags.otlp.as_ref().map(endpoint).transpose()?;
+        let otlp = otlp.map(Otlp::start).transpose().map_err(Failure::run_failed)?;
         Ok(Exporters { metrics, linger: flags.metrics_linger.unwrap_or_default(), otlp })
     }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 use dnsdyno_executor::experiment::Stop;
 use dnsdyno_runner::{Control, StopCause};
 use dnsdyno_screen::Leave;
+use dnsdyno_sys::memory::before_the_end;
 use dnsdyno_sys::process::ignores_signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -25,6 +26,8 @@ use crate::message::print_error;
 
 /// Stops the run of `control` at each signal from now on. The screen is left before the process ends.
 pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
+    let leave_at_end = Arc::clone(&leave_screen);
+    before_the_end(move || leave_at_end());
     at_signals(move |earlier, cause| stop_run(earlier, cause, &control, &leave_screen))
 }
 

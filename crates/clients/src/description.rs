@@ -5,7 +5,7 @@ pub(crate) mod check;
 
 use std::path::Path;
 
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::encoding::read_text;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::unknown_key;
@@ -272,9 +272,7 @@ impl Description {
     pub fn read(path: &Path) -> Result<Self, DescriptionError> {
         let shown = || path.display().to_string();
         let wrong = |problem| DescriptionError::Wrong { path: shown(), problem };
-        let text = std::fs::read(path)
-            .and_then(|octets| Ok(decoded(octets)?))
-            .map_err(|error| DescriptionError::Unreadable { path: shown(), error })?;
+        let text = read_text(path).map_err(|error| DescriptionError::Unreadable { path: shown(), error })?;
         let mut description = Self::parse(&text).map_err(wrong)?;
         if let (Names::Stub(stubs), Some(folder)) = (&mut description.names, path.parent()) {
             stubs.queries = folder.join(&stubs.queries);

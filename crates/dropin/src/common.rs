@@ -2,11 +2,11 @@
 //! message carries. They are read in steps, in the order in which the originals find mistakes, because a program checks
 //! options of its own between them.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_plan::{Draft, HttpMethod, TransportKind};
-use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::{QueriesFormat, TsigText};
 
 use crate::options::{Given, Refusal};
 use crate::server::{self, Family};
@@ -42,7 +42,7 @@ pub(crate) struct Addresses {
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     pub(crate) file: Option<String>,
-    tsig: Option<String>,
+    tsig: Option<TsigText>,
     edns_option: Option<String>,
     has_edns: bool,
     dnssec_ok: bool,
@@ -140,17 +140,16 @@ impl Addresses {
 }
 
 impl Messages {
-    /// Reads them, and opens the file for a moment.
+    /// Reads them, and sees whether the file can be read.
     pub(crate) fn read(given: &Given) -> Result<Messages, Refusal> {
         let text = |letter| given.get(letter).and_then(Value::text);
         let file = text('d').map(str::to_owned);
         if let Some(name) = &file {
-            let is_folder = |file: File| file.metadata().is_ok_and(|metadata| metadata.is_dir());
-            if File::open(name).map_or(true, is_folder) {
+            if !is_readable(name) {
                 return Err(Refusal::Fatal(format!("unable to open file: {name}")));
             }
         }
-        let tsig = text('y').map(signing::tsig).transpose()?;
+        let tsig = text('y').map(signing::tsig).transpose()?.map(TsigText::from);
         let edns_option = text('E').map(signing::edns_option).transpose()?;
         let dnssec_ok = given.has('D');
         let has_edns = given.has('e') || dnssec_ok || edns_option.is_some();
@@ -183,6 +182,15 @@ pub(crate) fn recorded(given: &Given) -> Result<bool, Refusal> {
         Some("off") => Ok(false),
         Some(text) => Err(Refusal::Usage(format!("invalid on|off: {text}"))),
     }
+}
+
+/// Whether a file can be opened. A pipe is not opened for that: its writer would see it closed, and one without a writer
+/// would be waited for.
+pub(crate) fn is_readable(name: &str) -> bool {
+    fs::metadata(name).is_ok_and(|metadata| match metadata.is_file() {
+        true => File::open(name).is_ok(),
+        false => !metadata.is_dir(),
+    })
 }
 
 /// The variable that names the file of TLS secrets.

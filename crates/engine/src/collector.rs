@@ -4,6 +4,7 @@
 //! give the same record.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -64,19 +65,27 @@ pub(crate) struct WorkerHandle<'scope> {
     busiest: [f64; BUSY_INTERVALS],
 }
 
+/// Why a worker has not begun, before the error of the system.
+const NO_THREAD: &str = "the system gives no thread for a worker: use fewer --workers, or let this process have more \
+                         memory and processes (`ulimit -v`, `ulimit -u`)";
+
 impl<'scope> WorkerHandle<'scope> {
     pub(crate) fn new(
         pages: Consumer<Page>,
         blanks: Producer<Blank>,
-        thread: ScopedJoinHandle<'scope, ()>,
+        thread: io::Result<ScopedJoinHandle<'scope, ()>>,
     ) -> Self {
+        let (thread, failure) = match thread {
+            Ok(thread) => (Some(thread), None),
+            Err(error) => (None, Some(format!("{NO_THREAD}: {error}"))),
+        };
         WorkerHandle {
             pages,
             blanks,
-            thread: Some(thread),
+            thread,
             resources: Resources::default(),
             closing: None,
-            failure: None,
+            failure,
             busiest: [0.0; BUSY_INTERVALS],
         }
     }

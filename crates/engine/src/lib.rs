@@ -95,7 +95,7 @@ pub fn run<T: Transport + Send>(
             let cpu = job.cpus.get(number).copied();
             let collector = collector.clone();
             let share = Share { worker: number as u32, workers: workers as u32 };
-            let thread = scope.spawn(move || {
+            let thread = thread::Builder::new().spawn_scoped(scope, move || {
                 let _failing = signals.fail_on_panic();
                 // First, so that the worker's memory is near its CPU. If the CPU is no longer available, the kernel
                 // chooses another.
@@ -130,6 +130,10 @@ pub fn run<T: Transport + Send>(
                     transport.receive(&mut Discard);
                 }
             });
+            if thread.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+                active_workers.fetch_sub(1, Ordering::Release);
+            }
             handles.push(WorkerHandle::new(page_out, blank_in, thread));
         }
         // If the collector panics, the workers must end: nothing reads their pages any more.

@@ -34,7 +34,7 @@ pub(crate) fn make(
     let plans = runner.validate(draft)?;
     let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
     let run = match runner.run(&job, control, observer) {
-        Err(RunError::StoppedBefore) => return Ok(None),
+        Err(RunError::StoppedBefore(_)) => return Ok(None),
         other => other?,
     };
     match run.digest.ended() {

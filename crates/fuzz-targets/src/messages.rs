@@ -29,7 +29,7 @@ pub fn checked_response(packet: &[u8]) {
     let draft = Draft {
         server: Some("127.0.0.1".to_owned()),
         ask: Some(vec!["www.example".to_owned()]),
-        tsig: Some("key.example:c2VjcmV0IQ==".to_owned()),
+        tsig: Some("key.example:c2VjcmV0IQ==".to_owned().into()),
         cookie: Some(true),
         seed: Some("1".to_owned()),
         ..Draft::default()

@@ -106,6 +106,18 @@ impl ServerSpec {
         })
     }
 
+    /// The commands of its template, as they are before placeholders are filled in: that which prints its version, that
+    /// which is run before its first start where there is one, and that which starts it.
+    pub fn commands(&self) -> impl Iterator<Item = Vec<&str>> {
+        let Template { program, command, initialise, version, .. } = &self.template;
+        let of_version = [program].into_iter().chain(&version.arguments);
+        let of_start = [program].into_iter().chain(command);
+        let all: [Vec<&String>; 3] = [of_version.collect(), initialise.iter().collect(), of_start.collect()];
+        all.into_iter()
+            .filter(|words| !words.is_empty())
+            .map(|words| words.into_iter().map(String::as_str).collect())
+    }
+
     /// Its version, as it prints it: `4.6.1`, `9.18.49-1~deb12u3-Debian`.
     ///
     /// # Errors

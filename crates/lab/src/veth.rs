@@ -118,10 +118,10 @@ impl Namespace {
         };
         let file = File::open(self.path()).map_err(failed)?;
         let entered = thread::scope(|scope| {
-            let thread = scope.spawn(move || {
+            let thread = thread::Builder::new().spawn_scoped(scope, move || {
                 move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
                 Ok::<R, io::Error>(work())
-            });
+            })?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         entered.map_err(failed)

@@ -11,7 +11,8 @@
 //! An option is in a group of `groups`; one that cannot be used in every run has a row in `rules`.
 
 use clap::Args;
-use dnsdyno_queries::QueriesFormat;
+use dnsdyno_queries::{QueriesFormat, TsigText};
+use dnsdyno_text::secret::Masked;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
@@ -163,7 +164,7 @@ pub struct Draft {
     /// Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64
     /// [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file
     #[arg(long, value_name = "KEY", help_heading = MESSAGES)]
-    pub tsig: Option<String>,
+    pub tsig: Option<TsigText>,
     /// The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it
     #[arg(long, value_name = "FILE", help_heading = MESSAGES)]
     pub tsig_file: Option<String>,
@@ -362,7 +363,7 @@ pub struct Draft {
     /// process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns,
     /// dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated
     #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
-    pub watch: Option<Vec<String>>,
+    pub watch: Option<Vec<Masked>>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,

@@ -312,7 +312,13 @@ mod tests {
                 let matches = command.clone().try_get_matches_from([format!("--{flag}{value}")]).ok()?;
                 Draft::from_arg_matches(&matches).ok()
             };
-            let draft = ["", "=1", "=v4", "=udp", "=get", "=1.2", "=csv"].iter().find_map(parse).expect(flag);
+            // A file cannot say this, and a key of signatures is written without its secret.
+            if flag == "i-may-load-this-server" {
+                continue;
+            }
+            let values = ["", "=1", "=v4", "=udp", "=get", "=1.2", "=csv"];
+            let values: &[&str] = if flag == "tsig" { &["=hmac-sha256:key"] } else { &values };
+            let draft = values.iter().find_map(parse).expect(flag);
             let text = draft.to_toml().expect(flag);
             assert_eq!(Draft::from_toml(&text).as_ref(), Ok(&draft), "{text}");
             let (key, value) = text.trim_end().split_once(" = ").expect("one key");

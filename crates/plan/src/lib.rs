@@ -55,6 +55,7 @@ pub use kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 pub use member_draft::MemberDraft;
 pub use messages::MessagePlan;
 pub use mix::{MOST_MEMBERS, Mix, MixMember};
+pub use overlay::without_secrets;
 pub use plan::{Host, Plan};
 pub use schedule::{Cursor, Curve, Load, Phase, Shape};
 pub use stop::{Stop, StopLimits};

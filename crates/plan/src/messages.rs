@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dnsdyno_queries::SourcePrefix;
 use dnsdyno_queries::{
-    EcsChoice, EdnsPerQuery, Maker, Signer, SourceError, TsigKey, edns_option, tsig_record_len,
+    EcsChoice, EdnsPerQuery, Maker, Signer, SourceError, TsigKey, TsigText, edns_option, tsig_record_len,
 };
 use dnsdyno_wire::{DEFAULT_EDNS_SIZE, EdnsOptions};
 
@@ -34,8 +34,8 @@ impl MessagePlan {
         let tsig = match (&mut draft.tsig, &mut draft.tsig_file) {
             (Some(text), _) => {
                 let wrong = |source| PlanError::Tsig { option: "tsig", source };
-                let key = TsigKey::parse(text).map_err(wrong)?;
-                *text = key.to_string();
+                let key = text.key().map_err(wrong)?;
+                *text = TsigText::spent(&key);
                 Some(TsigSource::Given(key))
             }
             (None, Some(path)) => Some(TsigSource::File(absolute(path, working_dir))),
@@ -168,7 +168,7 @@ mod tests {
     fn the_draft_keeps_algorithm_and_name_of_a_key_and_no_secret() {
         let mut draft = Draft::from_toml("tsig = \"key.example:c2VjcmV0\"").unwrap();
         MessagePlan::of(&mut draft, Path::new("/tmp"), 7).unwrap();
-        assert_eq!(draft.tsig.as_deref(), Some("hmac-sha256:key.example"));
+        assert_eq!(draft.tsig.as_ref().map(ToString::to_string).as_deref(), Some("hmac-sha256:key.example"));
         let error = MessagePlan::of(&mut draft, Path::new("/tmp"), 7).expect_err("no secret").to_string();
         assert!(error.starts_with("--tsig: the key has no secret"), "{error}");
     }

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::secret::{SECRET, without_credentials};
 use toml::Table;
 
 use crate::draft::Draft;
@@ -15,8 +16,17 @@ use crate::groups::Group;
 use crate::target::has_port;
 
 impl Draft {
-    /// Reads a plan file.
+    /// Reads a plan file of a user. It cannot allow the load of a server: who runs it does.
     pub fn read(path: &Path) -> Result<Draft, PlanError> {
+        let draft = Draft::read_kept(path)?;
+        match draft.i_may_load_this_server {
+            None => Ok(draft),
+            Some(_) => Err(PlanError::BadPlan { path: path.to_owned(), reason: CONSENT_IN_FILE.to_owned() }),
+        }
+    }
+
+    /// Reads the plan of a record; those of older versions have the permission of their run.
+    pub fn read_kept(path: &Path) -> Result<Draft, PlanError> {
         let cannot = |reason: String| PlanError::ReadPlan { path: path.to_owned(), reason };
         let mut octets = Vec::new();
         let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
@@ -36,7 +46,7 @@ impl Draft {
     /// Reads the text of a plan file. The error names the line, and the key where that is unknown.
     pub fn from_toml(text: &str) -> Result<Draft, String> {
         toml::from_str(text).map_err(|error| {
-            let text = error.to_string();
+            let text = without_secrets(&error.to_string());
             // The list of all keys would hide the error.
             match text.split_once(", expected one of `server`") {
                 Some((error, _)) => {
@@ -47,7 +57,8 @@ impl Draft {
         })
     }
 
-    /// The text of an equivalent plan file.
+    /// The text of an equivalent plan file, without secrets and without the permission to load a server: who uses the
+    /// file gives them again.
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string(self).map_err(cannot_write)
     }
@@ -95,12 +106,38 @@ impl Draft {
         if flags.server.as_deref().is_some_and(has_port) {
             self.port = None;
         }
-        // For each key, the value of the flags or else that of the file.
+        // What is not written as it is.
+        let tsig = flags.tsig.clone().or(self.tsig.take());
+        let watch = flags.watch.clone().or(self.watch.take());
+        let i_may_load_this_server = flags.i_may_load_this_server.or(self.i_may_load_this_server);
+        // For each other key, the value of the flags or else that of the file.
         let mut keys = Table::try_from(self).map_err(cannot_write)?;
         keys.extend(Table::try_from(flags).map_err(cannot_write)?);
-        keys.try_into().map_err(cannot_write)
+        let all: Draft = keys.try_into().map_err(cannot_write)?;
+        Ok(Draft { tsig, watch, i_may_load_this_server, ..all })
     }
 }
+
+/// The error of a file, which shows a line of it, without what may be a secret in this line.
+pub fn without_secrets(error: &str) -> String {
+    let line = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let is_of_secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
+        match line.split_once('=').filter(|(before, _)| is_of_secret && before.contains(" | ")) {
+            Some((key, _)) => format!("{key}= {SECRET}"),
+            None => without_credentials(line).into_owned(),
+        }
+    };
+    error.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What the line of a secret has in its key.
+const SECRET_WORDS: [&str; 6] = ["tsig", "environment", "pass", "token", "secret", "key"];
+
+/// Why a permission in a file is refused; another program or person may have written the file.
+const CONSENT_IN_FILE: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give \
+                                   --i-may-load-this-server on the command line if you own the server, or its owner \
+                                   has agreed";
 
 /// The largest plan file: a piece for each second of a day, with room. Reading takes some forty times as much memory.
 const MAX_PLAN_BYTES: u64 = 4 << 20;
@@ -231,6 +268,31 @@ mod tests {
         let file = draft("server = \"a\"\nport = 5300\ni-may-load-this-server = true");
         assert_eq!(file.clone().under(draft("server = \"b:53\"")), draft("server = \"b:53\""));
         assert_eq!(file.under(draft("server = \"b\"")), draft("server = \"b\"\nport = 5300"));
+    }
+
+    #[test]
+    fn a_permission_in_a_file_is_refused_and_one_in_a_record_is_not_written_again() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("plan.toml");
+        for word in ["true", "false"] {
+            std::fs::write(&path, format!("i-may-load-this-server = {word}\n")).expect("a file for the test");
+            let error = Draft::read(&path).expect_err("only who runs it may say so").to_string();
+            assert!(error.contains("on the command line"), "{error}");
+            let kept = Draft::read_kept(&path).expect("a record of an older version");
+            assert_eq!(kept.to_toml().as_deref(), Ok(""));
+        }
+    }
+
+    #[test]
+    fn a_secret_passes_from_file_and_flags_and_is_in_no_text() {
+        let file = draft("tsig = \"key:c2VjcmV0\"\nwatch = [\"bind=http://me:pw@[::1]/\"]");
+        let both = file.clone().under(draft("timeout = 1"));
+        assert_eq!((&both.tsig, &both.watch), (&file.tsig, &file.watch));
+        let other = file.clone().under(draft("tsig = \"key:b3RoZXI=\""));
+        assert_eq!(other.tsig, draft("tsig = \"key:b3RoZXI=\"").tsig);
+        let written = file.to_toml().expect("a plan file");
+        assert_eq!(written, "tsig = \"hmac-sha256:key\"\nwatch = [\"bind=http://(secret)@[::1]/\"]\n");
+        assert!(!format!("{file:?}").contains("c2VjcmV0") && !format!("{file:?}").contains("pw@"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 
 use dnsdyno_queries::replay::{CapturedServer, ReplayPlan};
 use dnsdyno_queries::{BadLines, QuerySource, Reading, Selection, SourcePrefix};
@@ -185,6 +186,7 @@ impl Plan {
             selection: self.selection.clone(),
             seed: self.seed,
             groups_by_length: self.groups_by_length(),
+            bounds: Arc::default(),
         }
     }
 

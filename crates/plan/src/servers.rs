@@ -101,7 +101,7 @@ fn asked(draft: &mut Draft, working_dir: &Path) -> Result<Vec<(String, f64)>, Pl
         let bad = |reason: String| PlanError::BadServers { path: path.clone(), reason };
         return in_text(&read(&path).map_err(bad)?).map_err(bad);
     }
-    let item = |item: &str| match item.split_once('=') {
+    let item = |item: &str| match with_weight(item) {
         None => Ok((item.trim().to_owned(), 1.0)),
         Some((server, text)) => {
             let bad = |reason| PlanError::BadServer { text: item.trim().to_owned(), advice: reason };
@@ -111,6 +111,11 @@ fn asked(draft: &mut Draft, working_dir: &Path) -> Result<Vec<(String, f64)>, Pl
     draft.server.iter().flat_map(|text| text.split(',')).map(item).collect()
 }
 
+/// A server and its weight: `A=3`. In a URL, which is no server and is refused as one, it would be a part of its query.
+fn with_weight(item: &str) -> Option<(&str, &str)> {
+    item.split_once('=').filter(|(server, _)| !server.contains("://"))
+}
+
 /// A server on each line, and its weight where it has one, behind a blank or, as on the command line, `=`; `#` starts a
 /// comment.
 fn in_text(text: &str) -> Result<Vec<(String, f64)>, String> {
@@ -118,7 +123,7 @@ fn in_text(text: &str) -> Result<Vec<(String, f64)>, String> {
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let Some(server) = words.next() else { continue };
-        let (server, behind_sign) = server.split_once('=').map_or((server, None), |(s, w)| (s, Some(w)));
+        let (server, behind_sign) = with_weight(server).map_or((server, None), |(s, w)| (s, Some(w)));
         let wrong =
             |reason: &str| format!("line {number}: {reason}: write `ADDRESS WEIGHT`, such as `192.0.2.1 2`");
         let weight = match (behind_sign, words.next()) {

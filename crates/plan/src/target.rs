@@ -161,6 +161,8 @@ fn advice_on(text: &str) -> String {
         [("https://", "doh"), ("tls://", "dot"), ("quic://", "doq"), ("tcp://", "tcp"), ("udp://", "udp")];
     if let Some((scheme, transport)) = schemes.iter().find(|(scheme, _)| text.starts_with(scheme)) {
         let (host, path) = text[scheme.len()..].split_once('/').unwrap_or((&text[scheme.len()..], ""));
+        // Who asks is not told to a server of DNS.
+        let host = host.rsplit('@').next().unwrap_or(host);
         let path = if *transport == "doh" && !path.is_empty() && path != "dns-query" {
             format!(" --http-path /{path}")
         } else {

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use dnsdyno_servers::{Place, STATISTICS, StatisticsKind};
+use dnsdyno_text::secret::{Masked, without_credentials};
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -56,7 +57,7 @@ pub struct ServerWatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
     /// `http://127.0.0.1:8053/`.
-    Url(String),
+    Url(Masked),
     /// `127.0.0.1:8953`: name or address, with the port.
     Address(String),
     /// A local socket, or a file.
@@ -72,6 +73,17 @@ pub struct SshWatch {
     pub port: Option<u16>,
     /// The process to watch; `None` = what listens at the target.
     pub pid: Option<u32>,
+}
+
+/// Without the credentials of a URL.
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            At::Url(url) => write!(f, "{url}"),
+            At::Address(text) => f.write_str(text),
+            At::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 impl At {
@@ -99,8 +111,9 @@ impl FromStr for Watch {
             (word, value) => match StatisticsKind::of(word) {
                 Some(kind) => ServerWatch::parse(kind, value.unwrap_or_default()).map(Watch::Server),
                 None => Err(format!(
-                    "{text:?} cannot be watched: write auto, host, host=PID, process, process=PID, ssh://HOST, or a \
+                    "{:?} cannot be watched: write auto, host, host=PID, process, process=PID, ssh://HOST, or a \
                      server's statistics by one of {}=…",
+                    without_credentials(text),
                     STATISTICS.map(|row| row.word).join("=…, ")
                 )),
             },
@@ -116,7 +129,7 @@ impl ServerWatch {
             None => (value, None),
         };
         let at = match at {
-            url if url.starts_with("http://") || url.starts_with("https://") => At::Url(url.to_owned()),
+            url if url.starts_with("http://") || url.starts_with("https://") => At::Url(url.into()),
             path if path.contains('/') => At::Path(path.into()),
             "" => return Err(format!("{} needs {}", row.word, row.values)),
             address => At::Address(with_port(address, row.usual_port)),
@@ -126,7 +139,7 @@ impl ServerWatch {
         if is_known {
             Ok(ServerWatch { kind, at, keys })
         } else {
-            Err(format!("{}={value}: use {}", row.word, row.values))
+            Err(format!("{}={}: use {}", row.word, without_credentials(value), row.values))
         }
     }
 }
@@ -192,11 +205,7 @@ impl fmt::Display for Watch {
             Watch::Host { pid } => numbered(f, "host", pid),
             Watch::Process { pid } => numbered(f, "process", pid),
             Watch::Server(ServerWatch { kind, at, keys }) => {
-                write!(f, "{}=", kind.row().word)?;
-                match at {
-                    At::Url(text) | At::Address(text) => f.write_str(text)?,
-                    At::Path(path) => write!(f, "{}", path.display())?,
-                }
+                write!(f, "{}={at}", kind.row().word)?;
                 keys.as_ref().map_or(Ok(()), |keys| write!(f, ",keys={}", keys.display()))
             }
             Watch::Ssh(SshWatch { destination, port, pid }) => {
@@ -218,8 +227,12 @@ impl Watch {
     pub(crate) fn of(draft: &mut Draft, working_dir: &Path) -> Result<Vec<Watch>, PlanError> {
         let mut all = Vec::new();
         for text in draft.watch.iter_mut().flatten() {
+            if text.is_masked() {
+                let reason = format!("{text}: {}", NOT_IN_A_RECORD);
+                return Err(PlanError::Source { option: "watch", reason });
+            }
             let mut watch: Watch =
-                text.parse().map_err(|reason| PlanError::Source { option: "watch", reason })?;
+                text.exposed().parse().map_err(|reason| PlanError::Source { option: "watch", reason })?;
             if let Watch::Server(server) = &mut watch {
                 let paths = server.keys.iter_mut().chain(match &mut server.at {
                     At::Path(path) => Some(path),
@@ -229,12 +242,15 @@ impl Watch {
                     *path = working_dir.join(&*path);
                 }
             }
-            *text = watch.to_string();
+            *text = watch.to_string().into();
             all.push(watch);
         }
         Ok(all)
     }
 }
+
+const NOT_IN_A_RECORD: &str =
+    "a record never contains what a URL has for its user: give --watch again, with the whole URL";
 
 #[cfg(test)]
 mod tests {
@@ -279,6 +295,23 @@ mod tests {
         ] {
             assert_eq!(read(text).map(|watch| watch.to_string()).as_deref(), Ok(read_as), "{text}");
         }
+    }
+
+    #[test]
+    fn credentials_are_in_no_text_and_what_a_record_has_in_their_place_is_refused() {
+        let url = "bind=http://me:pw@[::1]:8053/";
+        assert_eq!(
+            read(url).map(|watch| watch.to_string()).as_deref(),
+            Ok("bind=http://(secret)@[::1]:8053/")
+        );
+        for text in ["binds=http://me:pw@[::1]/", "knot=http://me:pw@[::1]/"] {
+            let error = read(text).expect_err(text);
+            assert!(!error.contains("pw"), "{error}");
+        }
+        let mut draft = Draft { watch: Some(vec![url.into()]), ..Draft::default() };
+        Watch::of(&mut draft, Path::new("/")).expect("a URL");
+        let error = Watch::of(&mut draft, Path::new("/")).expect_err("that of a record").to_string();
+        assert!(error.contains("give --watch again"), "{error}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Draft {
         let mut draft = self.clone();
         draft.watch.get_or_insert_default();
         if let Some(all) = draft.watch.as_mut().filter(|all| all.is_empty()) {
-            all.push(Watch::Auto.to_string());
+            all.push(Watch::Auto.to_string().into());
         }
         let watch = Watch::of(&mut draft, host.working_dir)?;
         let interval_ns = filled("interval", &mut draft.interval, "1s", parse_duration_ns)?;

@@ -13,7 +13,7 @@ mod configuration;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use dnsdyno_plan::{At, ServerWatch};
+use dnsdyno_plan::ServerWatch;
 use dnsdyno_text::shown;
 
 use self::configuration::{Process, Statistics, statistics_of};
@@ -82,10 +82,7 @@ fn open_process(pid: u32, target: SocketAddr, is_elsewhere: bool, opening: &mut 
 }
 
 fn place_of(server: &ServerWatch) -> String {
-    match &server.at {
-        At::Url(text) | At::Address(text) => shown(text, LONGEST_PLACE).into_owned(),
-        At::Path(path) => shown(&path.display().to_string(), LONGEST_PLACE).into_owned(),
-    }
+    shown(&server.at.to_string(), LONGEST_PLACE).into_owned()
 }
 
 /// Opens a source; what cannot be opened is a sentence. Returns whether it was opened.

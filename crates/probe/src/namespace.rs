@@ -47,7 +47,7 @@ pub(crate) fn is_elsewhere(reader: &mut dyn FileReader, pid: u32) -> Result<Opti
 /// Runs `work` in the namespace, on a thread of its own: what it opens asks in the namespace wherever it is used later.
 pub(crate) fn inside<R: Send>(namespace: &Namespace, work: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
-        let thread = scope.spawn(|| namespace.enter().map(|()| work()));
+        let thread = thread::Builder::new().spawn_scoped(scope, || namespace.enter().map(|()| work()))?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has ended early")))
     })
 }

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use dnsdyno_measure::{Side, Watched, WatchedKind};
 use dnsdyno_servers::server_of_process;
+use dnsdyno_text::secret::words_without_secrets;
 
 use self::queues::Queues;
 use self::times::Times;
@@ -111,7 +112,8 @@ impl ProcessSource {
         let Some(stat) = living(text(first, "stat")) else {
             return Err(ReadError(format!("process {first} has ended")));
         };
-        let command = text(first, "cmdline").trim_end_matches('\0').replace('\0', " ");
+        let words: Vec<&str> = text(first, "cmdline").trim_end_matches('\0').split('\0').collect();
+        let command = words_without_secrets(&words).join(" ");
         let program =
             command.split([' ', ':']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
         let mut watched = Watched {

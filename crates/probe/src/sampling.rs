@@ -80,7 +80,8 @@ impl Begun {
             .collect();
         std::thread::scope(|scope| {
             for Beginning { source, rise, has_begun } in &mut all {
-                scope.spawn(|| {
+                // Without a thread it has not begun: its first reading is that of the first interval.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || {
                     if let Ok(reading) = source.read() {
                         rise.begin(&reading);
                         *has_begun = true;
@@ -213,7 +214,8 @@ impl Thread {
     fn start(beginning: Beginning, clock: SamplingClock, is_seldom: bool, cpus: Vec<usize>) -> Thread {
         let (stop, stopped) = sync_channel(1);
         let (sender, messages) = channel();
-        std::thread::spawn(move || {
+        // Without a thread nothing is read: the messages end at once.
+        let _ = std::thread::Builder::new().spawn(move || {
             // Where it fails, the thread runs where the kernel puts it.
             let _ = thread::run_on_cpus(&cpus);
             let Beginning { source, rise, has_begun } = beginning;

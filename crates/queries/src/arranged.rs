@@ -13,7 +13,7 @@ use super::template::{Filling, Placeholder, read_template};
 
 /// The queries as they are sent, and the hash of the source.
 pub(super) fn arranged(mut builder: QueriesBuilder, reading: &Reading) -> Result<(Queries, String), Full> {
-    let Reading { form, selection, seed, groups_by_length, .. } = reading;
+    let Reading { selection, seed, groups_by_length, .. } = reading;
     if let Some(types) = &selection.types {
         builder.assign_types(types, *seed)?;
     }
@@ -21,7 +21,7 @@ pub(super) fn arranged(mut builder: QueriesBuilder, reading: &Reading) -> Result
     let mut picking = Picking::InTurn;
     match (selection.hit_rate, selection.order) {
         (Some(hit_rate), _) => {
-            let by_heat = HotAndCold::of(&queries, QueriesBuilder::new(*form, 0), hit_rate, *seed)?;
+            let by_heat = HotAndCold::of(&queries, QueriesBuilder::of(reading, 0), hit_rate, *seed)?;
             picking = by_heat.picking(hit_rate, *seed);
             queries = by_heat.builder.finish();
         }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, Read};
 use dnsdyno_wire::{FLAG_QR, HEADER_LEN, patch_id, peek};
 
 use super::error::SourceError;
-use super::queries::{Own, QueriesBuilder};
+use super::queries::{Full, Own, QueriesBuilder};
 use super::reading::Reading;
 use super::text::{IdnNames, Loaded};
 
@@ -33,7 +33,7 @@ pub(super) fn read_binary(
     bytes_hint: usize,
     reading: &Reading,
 ) -> Result<Loaded, SourceError> {
-    let mut builder = QueriesBuilder::new(reading.form, bytes_hint);
+    let mut builder = QueriesBuilder::of(reading, bytes_hint);
     let (mut message, mut offset) = (Vec::new(), 0);
     let cut_short = |offset, message| SourceError::CutShort { origin: origin.to_owned(), message, offset };
     let cannot_read = |source| SourceError::Read { origin: origin.to_owned(), source };
@@ -52,9 +52,11 @@ pub(super) fn read_binary(
             return Err(SourceError::ShortMessage { origin, message: number, offset, length });
         }
         patch_id(&mut message, 0);
-        builder
-            .push_message(&message, Own::default())
-            .map_err(|_| SourceError::TooLarge { origin: origin.to_owned(), line: number })?;
+        builder.push_message(&message, Own::default()).map_err(|full: Full| SourceError::TooLarge {
+            origin: origin.to_owned(),
+            line: number,
+            most_bytes: full.most_bytes,
+        })?;
         offset += 2 + u64::from(length);
     }
     if builder.is_empty() {

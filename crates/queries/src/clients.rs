@@ -7,7 +7,7 @@ use dnsdyno_wire::QUESTION_FIXED_LEN;
 
 use super::clients_kind::ClientsKind;
 use super::error::SourceError;
-use super::queries::QueriesBuilder;
+use super::queries::{Full, QueriesBuilder};
 use super::reading::Reading;
 use super::text::{IdnNames, Loaded};
 
@@ -54,13 +54,15 @@ impl ClientsSource {
     pub(super) fn first_questions(&self, reading: &Reading) -> Result<Loaded, SourceError> {
         let checked = self.open()?;
         let origin = self.path.display().to_string();
-        let mut builder = QueriesBuilder::new(reading.form, 0);
+        let mut builder = QueriesBuilder::of(reading, 0);
         for question in checked.first_questions() {
             let (name, fixed) = question.split_at(question.len().saturating_sub(QUESTION_FIXED_LEN));
             let qtype = fixed.first_chunk().map_or(0, |qtype| u16::from_be_bytes(*qtype));
-            builder
-                .push(name, qtype)
-                .map_err(|_| SourceError::TooLarge { origin: origin.clone(), line: 0 })?;
+            builder.push(name, qtype).map_err(|full: Full| SourceError::TooLarge {
+                origin: origin.clone(),
+                line: 0,
+                most_bytes: full.most_bytes,
+            })?;
         }
         Loaded::new(builder, origin, IdnNames::default(), reading)
     }

@@ -10,8 +10,9 @@ use std::io::{BufRead, Read};
 use dnsdyno_wire::{MAX_NAME_LEN, encode_name};
 
 use super::error::{BadLine, BadReason, SourceError};
-use super::queries::QueriesBuilder;
+use super::queries::{Full, QueriesBuilder};
 use super::reading::{BadLines, Reading};
+use super::text::MANY_BAD_LINES;
 use super::text::{IdnNames, Loaded};
 
 /// Reads queries from `input` to its end. Malformed lines are kept as they are, for dnsperf's warnings.
@@ -21,7 +22,7 @@ pub(super) fn read_dnsperf(
     bytes_hint: usize,
     reading: &Reading,
 ) -> Result<Loaded, SourceError> {
-    let mut builder = QueriesBuilder::new(reading.form, bytes_hint);
+    let mut builder = QueriesBuilder::of(reading, bytes_hint);
     let mut name_wire = Vec::with_capacity(MAX_NAME_LEN);
     let (mut line, mut number, mut bad_lines, mut first_bad) = (Vec::new(), 0, 0, Vec::new());
     let cannot_read = |source| SourceError::Read { origin: origin.to_owned(), source };
@@ -40,7 +41,11 @@ pub(super) fn read_dnsperf(
             name_wire.clear();
             let reason = match dnsperf_query(text, &mut name_wire) {
                 Ok(qtype) => {
-                    let too_large = |_| SourceError::TooLarge { origin: origin.to_owned(), line: number };
+                    let too_large = |full: Full| SourceError::TooLarge {
+                        origin: origin.to_owned(),
+                        line: number,
+                        most_bytes: full.most_bytes,
+                    };
                     builder.push(&name_wire, qtype).map_err(too_large)?;
                     continue;
                 }
@@ -50,6 +55,10 @@ pub(super) fn read_dnsperf(
             if first_bad.len() < MOST_BAD_KEPT {
                 let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_KEPT)]).into_owned();
                 first_bad.push(BadLine { origin: origin.to_owned(), line: number, reason, text });
+            }
+            // What has no queries may have no end either.
+            if bad_lines >= MANY_BAD_LINES && builder.is_empty() {
+                return Err(SourceError::NoGoodLine { origin: origin.to_owned(), bad_lines, first_bad });
             }
             if let (BadLines::Refuse, Some(bad)) = (reading.bad_lines, first_bad.first()) {
                 return Err(SourceError::BadLine(Box::new(bad.clone())));
@@ -107,8 +116,13 @@ fn type_of(word: &[u8]) -> Option<u16> {
 
 /// Reads on to the end of a line that is too long.
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+    let mut skipped = 0;
     loop {
         let buffer = input.fill_buf()?;
+        skipped += buffer.len();
+        if skipped > MOST_SKIPPED {
+            return Err(std::io::Error::other("a line has not ended after 1 GiB: it is no file of queries"));
+        }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let used = end.map_or(buffer.len(), |end| end + 1);
         let is_over = end.is_some() || buffer.is_empty();
@@ -118,6 +132,9 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
         }
     }
 }
+
+/// Octets of a line that is too long: dnsperf skips it, whatever its length.
+const MOST_SKIPPED: usize = 1 << 30;
 
 /// Octets of a line.
 const LONGEST_LINE: u64 = 64 * 1024;

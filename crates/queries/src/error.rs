@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use dnsdyno_capture::CaptureError;
+use dnsdyno_text::units::bytes;
 use dnsdyno_wire::NameError;
 
+use super::bounds::MOST_KEPT_BYTES;
 use super::clients_kind::ClientsKind;
 use super::kind::NotQueries;
 use super::tsig::TsigError;
@@ -182,19 +184,29 @@ pub enum SourceError {
         /// Its length in bytes.
         length: u16,
     },
-    /// The encoded queries exceed 4 GiB.
-    #[error("{origin} is too large: its queries exceed 4 GiB{at}; split it", at = at_line(*line))]
+    /// The encoded queries exceed what can be kept: 4 GiB, or less where memory is scarce.
+    #[error(
+        "{origin} is too large: its queries exceed {most}{at}{why}; split it, or give its beginning, such as with \
+         `head -n 1000000`",
+        most = bytes(*most_bytes as f64), at = at_line(*line), why = why_no_more(*most_bytes)
+    )]
     TooLarge {
         /// The file, or a description of the source.
         origin: String,
         /// The first line that does not fit; 0 = unknown.
         line: u64,
+        /// How much can be kept.
+        most_bytes: usize,
     },
 }
 
 /// `; the first is …`
 fn first_of(lines: &[BadLine]) -> String {
     lines.first().map(|line| format!("; the first is {line}")).unwrap_or_default()
+}
+
+fn why_no_more(most_bytes: usize) -> &'static str {
+    if most_bytes < MOST_KEPT_BYTES { ", and this process can have no more memory for them" } else { "" }
 }
 
 fn at_line(line: u64) -> String {

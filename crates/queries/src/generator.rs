@@ -85,11 +85,16 @@ impl Generator {
         let question = read.queries.question(0);
         let (base, fixed) = question.split_at(question.len().saturating_sub(QUESTION_FIXED_LEN));
         let qtype = fixed.first_chunk().map_or(1, |qtype| u16::from_be_bytes(*qtype));
-        let mut builder = QueriesBuilder::new(reading.form, 0);
+        let mut builder = QueriesBuilder::of(reading, 0);
         let mut chance = Chance(reading.seed);
         for _ in 0..self.count() {
-            self.push(base, qtype, &mut chance, &mut builder)
-                .map_err(|_| SourceError::TooLarge { origin: "the generated queries".to_owned(), line: 0 })?;
+            self.push(base, qtype, &mut chance, &mut builder).map_err(|full: Full| {
+                SourceError::TooLarge {
+                    origin: "the generated queries".to_owned(),
+                    line: 0,
+                    most_bytes: full.most_bytes,
+                }
+            })?;
         }
         Loaded::new(builder, "the generated queries".to_owned(), IdnNames::default(), reading)
     }

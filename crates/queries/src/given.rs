@@ -3,7 +3,7 @@
 use dnsdyno_wire::parse_type_bytes;
 
 use super::error::SourceError;
-use super::queries::QueriesBuilder;
+use super::queries::{Full, QueriesBuilder};
 use super::reading::Reading;
 use super::text::{IdnNames, Loaded, Words, read_extended};
 use super::words::next_word;
@@ -14,14 +14,15 @@ use super::words::next_word;
 /// A slash that is not followed by a type, as in `0/25.2.0.192.in-addr.arpa`, is part of the name. Any malformed item
 /// is an error: the user can correct it immediately.
 pub fn read_given(items: &[String], reading: &Reading) -> Result<Loaded, SourceError> {
-    let mut builder = QueriesBuilder::new(reading.form, 0);
+    let mut builder = QueriesBuilder::of(reading, 0);
     let mut name_wire = Vec::new();
     let mut idn = IdnNames::default();
     let origin = || "the names given".to_owned();
     for item in items {
         let query = read_extended(&split(item), reading.form, &mut name_wire, &mut idn)
             .map_err(|reason| SourceError::Given { item: item.clone(), reason })?;
-        let too_large = |_| SourceError::TooLarge { origin: origin(), line: 0 };
+        let too_large =
+            |full: Full| SourceError::TooLarge { origin: origin(), line: 0, most_bytes: full.most_bytes };
         query.push(&name_wire, &mut builder).map_err(too_large)?;
     }
     if builder.is_empty() {

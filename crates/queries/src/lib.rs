@@ -13,6 +13,7 @@
 
 mod arranged;
 mod binary;
+mod bounds;
 mod cache;
 mod chunk;
 mod clients;
@@ -47,6 +48,7 @@ mod update;
 mod words;
 mod zone;
 
+pub use bounds::InputBounds;
 pub use chunk::{CHUNK_QUERIES, Chunk, ChunkBuilder, Streamed};
 pub use clients::ClientsSource;
 pub use clients_kind::ClientsKind;
@@ -67,7 +69,7 @@ pub use prefix::SourcePrefix;
 pub use queries::{Full, OTHER_TYPES, Own, Queries, QueriesBuilder};
 pub use reading::{BadLines, HitRate, Order, QueriesFormat, Reading, Selection};
 pub use text::{Loaded, MAX_BAD_LINES_KEPT, read_text};
-pub use tsig::{Signer, TsigAlgorithm, TsigError, TsigKey, record_len as tsig_record_len};
+pub use tsig::{Signer, TsigAlgorithm, TsigError, TsigKey, TsigText, record_len as tsig_record_len};
 pub use types_by_weight::TypeWeights;
 pub use update::mistake::UpdateMistake;
 pub use zone::read_zone_text;
@@ -75,11 +77,13 @@ pub use zone::read_zone_text;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dnsdyno_capture::unpack;
 use dnsdyno_text::encoding::after_mark;
 
 use self::binary::{read_binary, starts_with_message};
+use self::bounds::Bounded;
 use self::dnsperf::read_dnsperf;
 use self::kind::recognise;
 use self::update::read_updates;
@@ -144,7 +148,8 @@ pub fn read_input(
     reading: &Reading,
 ) -> Result<Loaded, SourceError> {
     let cannot_read = |source| SourceError::Read { origin: origin.to_owned(), source };
-    let mut input = unpack(input).map_err(cannot_read)?;
+    let input = unpack(input).map_err(cannot_read)?;
+    let mut input = Bounded { input, bounds: Arc::clone(&reading.bounds) };
     // A reader may give its first bytes in small parts.
     let mut start = Vec::new();
     input.by_ref().take(START_BYTES).read_to_end(&mut start).map_err(cannot_read)?;

@@ -19,10 +19,12 @@ use std::sync::Arc;
 use dnsdyno_wire::{HEADER_LEN, QUESTION_FIXED_LEN, QueryForm, patch_id, peek};
 use ring::digest::{Context, SHA256};
 
+use super::bounds::MOST_KEPT_BYTES;
 use super::filled::Filled;
 use super::maker::{Maker, QueryToMake, WorkerShare, strip};
 use super::makers::Makers;
 use super::picker::{Picker, Picking};
+use super::reading::Reading;
 use super::template::Placeholders;
 use super::types_by_weight::TypeWeights;
 
@@ -204,14 +206,19 @@ impl Queries {
     }
 }
 
-/// The messages do not fit: their block is addressed with 32 bits.
+/// The messages do not fit: their block is addressed with 32 bits, and where memory is scarce it is smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct Full {
+    /// How much does.
+    pub most_bytes: usize,
+}
 
 /// Collects [`Queries`].
 #[derive(Debug)]
 pub struct QueriesBuilder {
     form: QueryForm,
+    /// How long the block of messages may become.
+    most_bytes: usize,
     queries: Queries,
     /// The slot of each type, or [`NO_SLOT`]. A table, because it is used for every line of a file.
     slot_of_type: Box<[u16]>,
@@ -220,10 +227,17 @@ pub struct QueriesBuilder {
 }
 
 impl QueriesBuilder {
+    /// Queries as `reading` wants them, with capacity for about `bytes_hint` bytes of messages.
+    pub(super) fn of(reading: &Reading, bytes_hint: usize) -> QueriesBuilder {
+        let most_bytes = reading.bounds.most_kept_bytes;
+        QueriesBuilder { most_bytes, ..QueriesBuilder::new(reading.form, bytes_hint.min(most_bytes)) }
+    }
+
     /// Queries of this form, with capacity for about `bytes_hint` bytes of messages.
     pub fn new(form: QueryForm, bytes_hint: usize) -> QueriesBuilder {
         QueriesBuilder {
             form,
+            most_bytes: MOST_KEPT_BYTES,
             queries: QueriesBuilder::none(form, bytes_hint),
             slot_of_type: vec![NO_SLOT; usize::from(u16::MAX) + 1].into_boxed_slice(),
             template_numbers: HashMap::new(),
@@ -232,7 +246,7 @@ impl QueriesBuilder {
 
     fn none(form: QueryForm, bytes_hint: usize) -> Queries {
         Queries {
-            arena: Vec::with_capacity(bytes_hint.min(MAX_ARENA_BYTES)),
+            arena: Vec::with_capacity(bytes_hint.min(MOST_KEPT_BYTES)),
             ends: Vec::new(),
             type_slots: Vec::new(),
             types: Vec::new(),
@@ -277,8 +291,8 @@ impl QueriesBuilder {
     #[inline]
     pub fn push(&mut self, name_wire: &[u8], qtype: u16) -> Result<(), Full> {
         let queries = &mut self.queries;
-        if self.form.message_len(name_wire.len()) > MAX_ARENA_BYTES - queries.arena.len() {
-            return Err(Full);
+        if self.form.message_len(name_wire.len()) > self.most_bytes.saturating_sub(queries.arena.len()) {
+            return Err(Full { most_bytes: self.most_bytes });
         }
         self.form.encode(name_wire, qtype, &mut queries.arena);
         if !queries.tail_lens.is_empty() {
@@ -292,8 +306,10 @@ impl QueriesBuilder {
     /// its response is matched by the ID alone, and its type is 0.
     pub fn push_message(&mut self, message: &[u8], own: Own) -> Result<(), Full> {
         let queries = &mut self.queries;
-        if message.len() > MAX_MESSAGE_BYTES || message.len() > MAX_ARENA_BYTES - queries.arena.len() {
-            return Err(Full);
+        if message.len() > MAX_MESSAGE_BYTES
+            || message.len() > self.most_bytes.saturating_sub(queries.arena.len())
+        {
+            return Err(Full { most_bytes: self.most_bytes });
         }
         let found = peek(message).ok();
         let question_len = found.as_ref().map_or(0, |peek| peek.question.len());
@@ -345,8 +361,8 @@ impl QueriesBuilder {
         let queries = &mut self.queries;
         let start = if i == 0 { 0 } else { queries.ends[i - 1] as usize };
         let end = queries.ends[i] as usize;
-        if end - start > MAX_ARENA_BYTES - queries.arena.len() {
-            return Err(Full);
+        if end - start > self.most_bytes.saturating_sub(queries.arena.len()) {
+            return Err(Full { most_bytes: self.most_bytes });
         }
         queries.arena.extend_from_within(start..end);
         queries.ends.push(queries.arena.len() as u32);
@@ -432,9 +448,6 @@ const OPCODE_UPDATE: u8 = 5;
 
 /// The longest DNS message.
 const MAX_MESSAGE_BYTES: usize = u16::MAX as usize;
-
-/// The maximum of an end of type u32.
-const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
 /// The slot shared by all types after the others are used.
 const LAST_SLOT: usize = 255;

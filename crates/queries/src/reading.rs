@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use dnsdyno_wire::QueryForm;
 use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
+use super::bounds::InputBounds;
 use super::types_by_weight::TypeWeights;
 
 /// What a source needs to know of its plan.
@@ -22,6 +24,8 @@ pub struct Reading {
     pub seed: u64,
     /// Whether queries of equal length are grouped.
     pub groups_by_length: bool,
+    /// How much may be read and kept.
+    pub bounds: Arc<InputBounds>,
 }
 
 /// What is done with malformed lines.

@@ -126,7 +126,7 @@ impl<'a> Lines<'a> {
             column: ListColumn::default(),
             line: 0,
             name_wire: Vec::with_capacity(MAX_NAME_LEN),
-            builder: QueriesBuilder::new(reading.form, bytes_hint),
+            builder: QueriesBuilder::of(reading, bytes_hint),
             good_lines: 0,
             bad_lines: 0,
             zone_lines: 0,
@@ -163,9 +163,11 @@ impl<'a> Lines<'a> {
     #[inline]
     fn push(&mut self, qtype: u16) -> Result<(), SourceError> {
         self.good_lines += 1;
-        self.builder
-            .push(&self.name_wire, qtype)
-            .map_err(|_| SourceError::TooLarge { origin: self.origin.to_owned(), line: self.line })
+        self.builder.push(&self.name_wire, qtype).map_err(|full: Full| SourceError::TooLarge {
+            origin: self.origin.to_owned(),
+            line: self.line,
+            most_bytes: full.most_bytes,
+        })
     }
 
     /// Parses a line of another format than the usual one.
@@ -213,7 +215,11 @@ impl<'a> Lines<'a> {
         match read_extended(&words, self.reading.form, &mut self.name_wire, &mut self.idn) {
             Ok(query) => {
                 self.good_lines += 1;
-                let too_large = |_| SourceError::TooLarge { origin: self.origin.to_owned(), line: self.line };
+                let too_large = |full: Full| SourceError::TooLarge {
+                    origin: self.origin.to_owned(),
+                    line: self.line,
+                    most_bytes: full.most_bytes,
+                };
                 query.push(&self.name_wire, &mut self.builder).map_err(too_large)
             }
             Err(reason) => self.skip(line, words.name, reason),
@@ -229,7 +235,11 @@ impl<'a> Lines<'a> {
             return Err(SourceError::NotQueries { origin: self.origin.to_owned(), kind: ZONE });
         }
         if self.first_bad.len() == MAX_BAD_LINES_KEPT {
-            return Ok(());
+            // What has no queries may have no end either.
+            let is_hopeless = self.bad_lines >= MANY_BAD_LINES
+                && self.bad_lines / 2 > self.good_lines
+                && self.reading.bad_lines != BadLines::SkipAll;
+            return if is_hopeless { Err(self.mostly_bad()) } else { Ok(()) };
         }
         let bad = BadLine { origin: self.origin.to_owned(), line: self.line, reason, text: shorten(line) };
         if self.reading.bad_lines == BadLines::Refuse {
@@ -239,23 +249,29 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Loaded, SourceError> {
-        let Lines { builder, reading, good_lines, bad_lines, first_bad, .. } = self;
-        let origin = || self.origin.to_owned();
-        let are_most_bad = bad_lines > good_lines && reading.bad_lines != BadLines::SkipAll;
-        if are_most_bad && self.zone_lines * 2 > bad_lines {
-            return Err(SourceError::NotQueries { origin: origin(), kind: ZONE });
-        }
-        let first = || first_bad.first().cloned().map(Box::new);
-        match (builder.is_empty(), first()) {
-            (true, None) => Err(SourceError::Empty { origin: origin() }),
-            (true, Some(first)) => Err(SourceError::OnlyBadLines { origin: origin(), first }),
-            (false, Some(first)) if are_most_bad => {
-                let lines = good_lines + bad_lines;
-                Err(SourceError::MostlyBad { origin: origin(), bad_lines, lines, first })
+    /// The error of a source whose lines are no queries.
+    fn mostly_bad(&self) -> SourceError {
+        let (origin, bad_lines) = (self.origin.to_owned(), self.bad_lines);
+        match self.first_bad.first().cloned().map(Box::new) {
+            _ if self.zone_lines * 2 > bad_lines && self.reading.bad_lines != BadLines::SkipAll => {
+                SourceError::NotQueries { origin, kind: ZONE }
             }
-            _ => Ok(Loaded { bad_lines, first_bad, ..Loaded::new(builder, origin(), self.idn, reading)? }),
+            Some(first) if self.builder.is_empty() => SourceError::OnlyBadLines { origin, first },
+            Some(first) => {
+                SourceError::MostlyBad { origin, bad_lines, lines: self.good_lines + bad_lines, first }
+            }
+            None => SourceError::Empty { origin },
         }
+    }
+
+    fn finish(self) -> Result<Loaded, SourceError> {
+        let are_most_bad = self.bad_lines > self.good_lines && self.reading.bad_lines != BadLines::SkipAll;
+        if self.builder.is_empty() || are_most_bad {
+            return Err(self.mostly_bad());
+        }
+        let Lines { builder, reading, bad_lines, first_bad, idn, .. } = self;
+        let loaded = Loaded::new(builder, self.origin.to_owned(), idn, reading)?;
+        Ok(Loaded { bad_lines, first_bad, ..loaded })
     }
 }
 
@@ -267,8 +283,11 @@ impl Loaded {
         idn: IdnNames,
         reading: &Reading,
     ) -> Result<Loaded, SourceError> {
-        let (queries, hash) =
-            arranged(builder, reading).map_err(|_| SourceError::TooLarge { origin, line: 0 })?;
+        let (queries, hash) = arranged(builder, reading).map_err(|full: Full| SourceError::TooLarge {
+            origin,
+            line: 0,
+            most_bytes: full.most_bytes,
+        })?;
         let (bad_lines, first_bad) = (0, Vec::new());
         Ok(Loaded { queries, bad_lines, first_bad, idn_names: idn.count, first_idn: idn.first, hash })
     }
@@ -371,6 +390,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How much of a line is kept where it crosses the read buffer: far more than any name and type need; the rest is
 /// ignored anyway.
 const MAX_LINE_KEPT: usize = 64 * 1024;
+
+/// Malformed lines after which a source is not read to its end, if they are two in three of its lines.
+pub(super) const MANY_BAD_LINES: u64 = 1_000_000;
 
 /// The longest line: input without newlines is read no further.
 const MAX_LINE_BYTES: usize = 16 << 20;

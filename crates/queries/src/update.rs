@@ -24,7 +24,7 @@ use self::command::Command;
 use self::message::UpdateMessage;
 use self::mistake::UpdateMistake;
 use super::error::{BadLine, BadReason, SourceError};
-use super::queries::{Own, QueriesBuilder};
+use super::queries::{Full, Own, QueriesBuilder};
 use super::reading::{BadLines, Reading};
 use super::text::{IdnNames, Loaded, MAX_BAD_LINES_KEPT};
 
@@ -82,7 +82,7 @@ impl<'a> Blocks<'a> {
         Blocks {
             origin,
             reading,
-            builder: QueriesBuilder::new(reading.form, bytes_hint),
+            builder: QueriesBuilder::of(reading, bytes_hint),
             line: 0,
             state: State::Outside,
             zone_line: (0, String::new()),
@@ -129,7 +129,11 @@ impl<'a> Blocks<'a> {
         match message.finish() {
             Ok(message) => {
                 self.good += 1;
-                let too_large = |_| SourceError::TooLarge { origin: self.origin.to_owned(), line: self.line };
+                let too_large = |full: Full| SourceError::TooLarge {
+                    origin: self.origin.to_owned(),
+                    line: self.line,
+                    most_bytes: full.most_bytes,
+                };
                 self.builder.push_message(&message, Own::default()).map_err(too_large)
             }
             Err(mistake) => {

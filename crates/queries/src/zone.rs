@@ -27,7 +27,7 @@ use super::text::{IdnNames, Loaded};
 
 /// Reads the queries of a zone file.
 pub(super) fn read_zone(path: &Path, origin: Option<&str>, reading: &Reading) -> Result<Loaded, SourceError> {
-    let sets = read_records(path, origin)?;
+    let sets = read_records(path, origin, &reading.bounds)?;
     queries_of(&sets, &path.display().to_string(), reading)
 }
 
@@ -50,8 +50,12 @@ fn queries_of(sets: &[RecordSet], origin: &str, reading: &Reading) -> Result<Loa
             "each name below its names exists, by a wildcard or in another zone: remove --nxdomain",
         ));
     }
-    let mut builder = QueriesBuilder::new(reading.form, 0);
-    let too_large = |_: Full| SourceError::TooLarge { origin: origin.to_owned(), line: 0 };
+    let mut builder = QueriesBuilder::of(reading, 0);
+    let too_large = |full: Full| SourceError::TooLarge {
+        origin: origin.to_owned(),
+        line: 0,
+        most_bytes: full.most_bytes,
+    };
     // A small zone is repeated until the share can be met.
     let rounds = if share > 0.0 { LEAST_WITH_SHARE.div_ceil(existing.len()) } else { 1 };
     let mut chance = Chance(reading.seed);

@@ -21,6 +21,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use self::compare::{Compared, compare};
 use self::differing::Differing;
+use crate::error::RunError;
 
 /// The comparison of a run.
 pub(crate) struct Answers {
@@ -40,7 +41,10 @@ struct Uncompared {
 
 impl Answers {
     /// Starts to compare the answers of this many workers.
-    pub(crate) fn start(workers: usize) -> Answers {
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn start(workers: usize) -> Result<Answers, RunError> {
         let uncompared = Arc::<Uncompared>::default();
         let (mut logs, mut queues) = (Vec::new(), Vec::new());
         for _ in 0..workers {
@@ -48,8 +52,9 @@ impl Answers {
             logs.push(Some(Log { queue, frame: Vec::new(), uncompared: uncompared.clone() }));
             queues.push(out);
         }
-        let comparing = std::thread::spawn(move || compare_all(queues));
-        Answers { logs: Mutex::new(logs), uncompared, comparing }
+        let thread = std::thread::Builder::new().name("answers".to_owned());
+        let comparing = thread.spawn(move || compare_all(queues)).map_err(RunError::Thread)?;
+        Ok(Answers { logs: Mutex::new(logs), uncompared, comparing })
     }
 
     /// The log of a worker.

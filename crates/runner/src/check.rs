@@ -13,6 +13,8 @@ mod exchange;
 mod identity;
 mod words;
 
+use std::io;
+
 use dnsdyno_queries::Queries;
 use dnsdyno_record::{Check, TlsCheck};
 use dnsdyno_sys::clock;
@@ -44,14 +46,16 @@ pub(crate) fn check_server(
     }
     // All at once: several servers that do not answer delay the error no longer than one. Each on a thread of its own,
     // because a transport changes settings of its thread.
-    let exchanged: Vec<_> = std::thread::scope(|scope| {
+    let exchanged: Vec<_> = std::thread::scope(|scope| -> io::Result<_> {
         let mut threads = Vec::with_capacity(parts.len());
         for (opened, (kind, description)) in opened.into_iter().zip(&parts) {
             let exchange = Exchange { question: &message, description };
-            threads.push(scope.spawn(move || exchange_over(opened, *kind, exchange)));
+            let thread = std::thread::Builder::new();
+            threads.push(thread.spawn_scoped(scope, move || exchange_over(opened, *kind, exchange))?);
         }
-        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
-    });
+        Ok(threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect())
+    })
+    .map_err(RunError::Thread)?;
     for ((kind, description), exchanged) in parts.iter().zip(exchanged) {
         let Ok(exchanged) = exchanged else { continue };
         let (kind, mut check) = (*kind, check_of(*kind, &message, &exchanged));

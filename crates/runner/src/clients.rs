@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dnsdyno_clients::{Ask, Checked, Clients, Names, Outcome, Share};
-use dnsdyno_engine::{ClientModel, ClientModels, Upcoming};
+use dnsdyno_engine::{ClientModel, ClientModels, Control, Upcoming};
 use dnsdyno_measure::CachingClients;
 use dnsdyno_plan::Plan;
 use dnsdyno_queries::QuerySource;
@@ -15,7 +15,7 @@ use dnsdyno_transport::{Description, Kind as TransportKind};
 use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm, TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 
 use crate::error::RunError;
-use crate::load::load;
+use crate::load::{load, unless_stopped};
 use crate::observer::Observer;
 use crate::sockets::most_clients;
 
@@ -31,9 +31,14 @@ pub(crate) struct SimulatedClients {
 impl SimulatedClients {
     /// Those of a plan, if they are its source. Each client gets a socket of its own, as far as there are ports and
     /// files.
-    pub(crate) fn of(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<SimulatedClients>, RunError> {
+    pub(crate) fn of(
+        plan: &Plan,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SimulatedClients>, RunError> {
         let QuerySource::Clients(source) = &plan.source else { return Ok(None) };
-        let checked = Arc::new(source.open()?);
+        let its = source.clone();
+        let checked = Arc::new(unless_stopped(control, || (), move || its.open())??);
         let first_wait_ns = (checked.description().retries.first_s * 1e9) as u64;
         if plan.timeout_ns > first_wait_ns {
             let path = source.path.clone();
@@ -45,7 +50,7 @@ impl SimulatedClients {
             let most = most_clients(&plan).max(plan.workers);
             plan.clients = (checked.description().clients as usize).clamp(plan.workers, most);
         }
-        let first = load(&plan, observer)?;
+        let first = load(&plan, control, observer)?;
         Ok(Some(SimulatedClients { plan, first, checked }))
     }
 

@@ -4,9 +4,11 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use dnsdyno_engine::StopCause;
 use dnsdyno_plan::PlanError;
 use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Check, WriteError};
+use dnsdyno_text::units::bytes;
 use dnsdyno_transport::OpenError;
 
 /// Why a run failed. Nothing was sent.
@@ -20,7 +22,25 @@ pub enum RunError {
     Source(#[from] SourceError),
     /// The user stopped the run before its start.
     #[error("stopped before anything was sent")]
-    StoppedBefore,
+    StoppedBefore(StopCause),
+    /// The system gives no thread.
+    #[error(
+        "cannot start a thread: {0}; give this process more memory or more processes (`ulimit -v`, `ulimit -u`)"
+    )]
+    Thread(#[source] io::Error),
+    /// There is too little memory for any run.
+    #[error(
+        "this process can have {} of memory more, and a run takes at least 16 MiB: let it have more (`ulimit -v`, the \
+         limit of its control group), or give fewer queries",
+        bytes(*free_bytes as f64)
+    )]
+    LittleMemory {
+        /// How much.
+        free_bytes: u64,
+    },
+    /// The thread that reads the queries has failed.
+    #[error("the queries were not read, by an error of dnsdyno itself")]
+    ReaderFailed,
     /// The server did not answer as it should before the load.
     #[error(transparent)]
     Check(#[from] CheckFailed),

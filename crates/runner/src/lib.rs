@@ -27,6 +27,7 @@ mod job;
 mod judge;
 mod load;
 mod local;
+mod memory;
 mod neighbours;
 mod notes;
 mod observer;

@@ -16,6 +16,7 @@ use crate::finished::FinishedRun;
 use crate::header::xdp_info;
 use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
+use crate::memory::refuse_little;
 use crate::observer::{Note, Observer};
 use crate::replay::Replay;
 use crate::run::Run;
@@ -40,16 +41,17 @@ impl Runner for LocalRunner {
             QuerySource::Capture => Some(Replay::prepare(plan, control, observer)?),
             _ => None,
         };
-        let clients = SimulatedClients::of(plan, observer)?;
+        let clients = SimulatedClients::of(plan, control, observer)?;
         let loaded_now;
         let (plan, loaded) = match (&replay, &clients) {
             (Some(replay), _) => (&replay.plan, &replay.first),
             (None, Some(clients)) => (&clients.plan, &clients.first),
             (None, None) => {
-                loaded_now = load(plan, observer)?;
+                loaded_now = load(plan, control, observer)?;
                 (plan, &loaded_now)
             }
         };
+        refuse_little()?;
         let seat = |kind: Kind, description: &mut Description| {
             replay.iter().for_each(|replay| replay.seat(kind, description));
             clients.iter().for_each(|clients| clients.seat(kind, description));

@@ -131,6 +131,15 @@ pub enum Note<'a> {
     SkippedLine(&'a BadLine),
     /// Number of further lines skipped.
     SkippedMore(u64),
+    /// Reading of the queries goes on.
+    ReadsOn {
+        /// Octets of input so far, unpacked.
+        read_bytes: u64,
+        /// After so many it is an error that the input goes on.
+        most_read_bytes: u64,
+        /// So is it if the queries take more.
+        most_kept_bytes: u64,
+    },
     /// Names with other letters than those of ASCII are sent as A-labels.
     InternationalizedNames {
         /// How many.

@@ -1,20 +1,23 @@
 //! Prepares the replay of a capture: reads it once, where that is possible, to know its clients and types; gives each
 //! client a socket or connection; and starts the thread that feeds the workers.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use dnsdyno_engine::{Asked, Control, FeedConfig, Feeds};
+use dnsdyno_engine::{Control, FeedConfig, Feeds};
 use dnsdyno_plan::replay::Roster;
 use dnsdyno_plan::{Load, Plan};
-use dnsdyno_queries::replay::{Scan, USUAL_TYPES};
-use dnsdyno_queries::{Loaded, Own, QueriesBuilder, SourceError};
+use dnsdyno_queries::replay::{QueryReader, Scan, USUAL_TYPES};
+use dnsdyno_queries::{Full, Loaded, Own, QueriesBuilder, SourceError};
 use dnsdyno_record::{Ended, Header, Sum};
 use dnsdyno_transport::{Description, Kind};
 use dnsdyno_wire::{QueryForm, TYPE_NS};
 
 use crate::error::RunError;
 use crate::feeder::{Fed, Feeder, WaitsForReady, ready};
+use crate::load::unless_stopped;
 use crate::observer::{Note, Observer};
 use crate::sockets::most_clients;
 
@@ -56,7 +59,7 @@ impl Replay {
             shared_by: shared,
             is_counted: scan.is_some() || plan.replay.has_clients,
         });
-        let first = first_query(&plan)?;
+        let first = first_query(&plan, control)?;
         Ok(Replay { plan, first, seats, scan })
     }
 
@@ -104,8 +107,13 @@ impl Replay {
     }
 
     /// Starts to read. `plan` is that of the run, with the numbers that are known after opening.
-    pub(crate) fn start(&self, plan: &Plan, stops_time: bool) -> Result<Feeding, RunError> {
-        let reader = plan.replay.open().map_err(SourceError::from)?;
+    pub(crate) fn start(
+        &self,
+        plan: &Plan,
+        control: &Control,
+        stops_time: bool,
+    ) -> Result<Feeding, RunError> {
+        let reader = open(plan, control)?;
         let seats = match plan.backend.xdp() {
             Some(_) => vec![plan.clients as u32],
             None => self.seats.clone(),
@@ -118,7 +126,8 @@ impl Replay {
         let (ready, wait) = ready();
         let (sender, fed) = channel();
         // Not a scoped thread: a reader that waits for standard input must not hold up the end of the run.
-        std::thread::spawn(move || drop(sender.send(feeder.feed(ins, ready))));
+        let thread = std::thread::Builder::new().name("feeder".to_owned());
+        thread.spawn(move || drop(sender.send(feeder.feed(ins, ready)))).map_err(RunError::Thread)?;
         Ok(Feeding { feeds, wait, fed })
     }
 }
@@ -157,34 +166,63 @@ impl Feeding {
 
 /// Reads the whole capture; with what it holds, the number of clients of each member of the mix.
 fn scan(plan: &Plan, control: &Control, observer: &mut dyn Observer) -> Result<(Scan, Vec<u32>), RunError> {
-    let reader = plan.replay.open().map_err(SourceError::from)?;
+    let reader = open(plan, control)?;
     let origin = reader.origin().to_owned();
     observer.note(&Note::ReadingCapture { origin: &origin, queries: 0 });
     let mut roster = Roster::new(&plan.mix, plan.seed);
-    let mut client = |address| _ = roster.seat(address);
-    let scanned = Scan::of(reader, &mut client, &mut |queries| {
-        observer.note(&Note::ReadingCapture { origin: &origin, queries });
-        control.asked() == Asked::Nothing
+    let found = Arc::new(Found::default());
+    let (its, mut told) = (Arc::clone(&found), 0);
+    let waiting = || {
+        let queries = found.queries.load(Ordering::Relaxed);
+        if queries > told {
+            told = queries;
+            observer.note(&Note::ReadingCapture { origin: &origin, queries });
+        }
+    };
+    let scanned = unless_stopped(control, waiting, move || {
+        let scan = Scan::of(reader, &mut |address| _ = roster.seat(address), &mut |queries| {
+            its.queries.store(queries, Ordering::Relaxed);
+            !its.is_stopped.load(Ordering::Relaxed)
+        });
+        scan.map(|scan| scan.map(|scan| (scan, roster.of_member().to_vec())))
     });
-    let scan = scanned.map_err(SourceError::from)?.ok_or(RunError::StoppedBefore)?;
+    let scanned = scanned.inspect_err(|_| found.is_stopped.store(true, Ordering::Relaxed))?;
+    let (scan, clients) = scanned.map_err(SourceError::from)?.ok_or(RunError::ReaderFailed)?;
     match scan.queries {
         0 => Err(SourceError::NoQueryInCapture { origin, skipped: scan.skipped }.into()),
-        _ => Ok((scan, roster.of_member().to_vec())),
+        _ => Ok((scan, clients)),
     }
+}
+
+/// How far a capture has been read.
+#[derive(Default)]
+struct Found {
+    queries: AtomicU64,
+    is_stopped: AtomicBool,
+}
+
+/// Opens the capture: its first octets may never come.
+fn open(plan: &Plan, control: &Control) -> Result<QueryReader, RunError> {
+    let capture = plan.replay.clone();
+    Ok(unless_stopped(control, || (), move || capture.open())?.map_err(SourceError::from)?)
 }
 
 /// The first query of the capture, for the check of the server. Standard input cannot be read twice: then a common
 /// query.
-fn first_query(plan: &Plan) -> Result<Loaded, RunError> {
+fn first_query(plan: &Plan, control: &Control) -> Result<Loaded, RunError> {
     let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
-    let full = |_| SourceError::TooLarge { origin: "the capture".to_owned(), line: 0 };
+    let full = |full: Full| {
+        let origin = "the capture".to_owned();
+        SourceError::TooLarge { origin, line: 0, most_bytes: full.most_bytes }
+    };
     match &plan.replay.file {
         Some(_) => {
-            let mut reader = plan.replay.open().map_err(SourceError::from)?;
+            let mut reader = open(plan, control)?;
             let origin = reader.origin().to_owned();
-            let query = reader.next_query().map_err(SourceError::from)?;
+            let first = move || reader.next_query().map(|query| query.map(|query| query.message.to_vec()));
+            let message = unless_stopped(control, || (), first)?.map_err(SourceError::from)?;
             let none = || SourceError::NoQueryInCapture { origin, skipped: String::new() };
-            let message = query.map(|query| query.message.to_vec()).ok_or_else(none)?;
+            let message = message.ok_or_else(none)?;
             builder.push_message(&message, Own::default()).map_err(full)?;
         }
         None => builder.push(ROOT, TYPE_NS).map_err(full)?,

@@ -60,9 +60,10 @@ impl Visitor for Run<'_> {
     fn visit<T: Transport + Send>(self, transports: Vec<T>) -> Self::Out {
         let Run { plan, loaded, kind, own_files, control, .. } = self;
         let cpus = if kind == Kind::Sim { Vec::new() } else { cpus_of(plan) };
-        let feeding = self.replay.map(|replay| replay.start(plan, kind == Kind::Sim)).transpose()?;
+        let feeding = self.replay.map(|replay| replay.start(plan, control, kind == Kind::Sim)).transpose()?;
         feeding.iter().for_each(Feeding::wait);
-        let answers = (feeding.is_some() && plan.replay.check_answers).then(|| Answers::start(plan.workers));
+        let checks_answers = feeding.is_some() && plan.replay.check_answers;
+        let answers = checks_answers.then(|| Answers::start(plan.workers)).transpose()?;
         let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
         let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
         let servers = || plan.mix.servers().chain([&plan.target]);

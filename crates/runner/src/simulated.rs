@@ -36,12 +36,12 @@ impl Runner for SimulatedRunner {
     ) -> Result<FinishedRun, RunError> {
         // One worker only, because each worker's link would have its own time and server.
         let plan = Plan { workers: 1, ..job.plans.plan.clone() };
-        let clients = SimulatedClients::of(&plan, observer)?;
+        let clients = SimulatedClients::of(&plan, control, observer)?;
         let loaded_now;
         let loaded = match &clients {
             Some(clients) => &clients.first,
             None => {
-                loaded_now = load(&plan, observer)?;
+                loaded_now = load(&plan, control, observer)?;
                 &loaded_now
             }
         };

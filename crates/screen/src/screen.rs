@@ -11,7 +11,7 @@ use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
 use dnsdyno_report::{check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use dnsdyno_text::safe;
-use dnsdyno_text::units::{count, counted, length};
+use dnsdyno_text::units::{bytes, count, counted, length};
 
 use crate::lines::{self, Lines};
 use crate::show::Show;
@@ -168,6 +168,14 @@ impl Observer for Screen {
             Note::SkippedMore(lines) => {
                 let lines = counted(*lines, "more malformed line", "more malformed lines");
                 format!("dnsdyno: skipped {lines}")
+            }
+            Note::ReadsOn { read_bytes, most_read_bytes, most_kept_bytes } => {
+                let [read, most_read, most_kept] =
+                    [read_bytes, most_read_bytes, most_kept_bytes].map(|octets| bytes(*octets as f64));
+                format!(
+                    "dnsdyno: the queries are still being read: {read} so far. It is an error if they go on after \
+                     {most_read}, or take more than {most_kept} of memory; Ctrl-C ends the reading"
+                )
             }
             Note::InternationalizedNames { count: names, name, sent } => {
                 let (names, are) = (count(*names), if *names == 1 { "name is" } else { "names are" });

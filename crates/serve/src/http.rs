@@ -1,13 +1,13 @@
 //! An HTTP server whose cost is bounded, for GET and HEAD: what the folder of runs and the metrics have in common.
 //!
 //! One request per connection, so that the bounds of a connection are those of a request: the size of its head, the
-//! time of the whole, and the number of them at once. More clients wait in the kernel's queue.
+//! time of the whole, and the number of them at once. Of more, those are closed that ask for nothing.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 /// The body of a response: in memory, or read from a file piece by piece.
 pub(crate) type Body = Either<Full<Bytes>, Channel<Bytes, io::Error>>;
@@ -83,19 +84,22 @@ impl Drop for Server {
 
 /// Accepts connections and answers them. Ends only with its task.
 async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let open = Arc::<Mutex<Connections>>::default();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // The connection is gone again, or there are too many open files: later there may be fewer.
             tokio::time::sleep(AFTER_AN_ERROR).await;
             continue;
         };
         let Ok(local) = stream.local_addr() else { continue };
         let handler = Arc::clone(&handler);
-        tokio::spawn(async move {
+        let (number, closed) = lock(&open).admit(peer.ip());
+        closed.iter().for_each(AbortHandle::abort);
+        let place = Place { number, open: Arc::clone(&open) };
+        let task = tokio::spawn(async move {
             let service = service_fn(|request| {
                 let handler = Arc::clone(&handler);
+                lock(&place.open).has_asked(place.number);
                 async move { Ok::<_, Infallible>(answer(&*handler, &request, local).await) }
             });
             let connection = http1::Builder::new()
@@ -106,9 +110,78 @@ async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
                 .serve_connection(TokioIo::new(stream), service);
             // A client that goes away or sends no HTTP is no error of ours.
             let _ = tokio::time::timeout(REQUEST_TIME, connection).await;
-            drop(place);
         });
+        lock(&open).is_served_by(number, task.abort_handle());
     }
+}
+
+/// The open connections, the oldest first.
+#[derive(Debug, Default)]
+struct Connections {
+    admitted: u64,
+    open: Vec<Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    number: u64,
+    client: IpAddr,
+    /// Whether its request is there.
+    has_asked: bool,
+    task: Option<AbortHandle>,
+}
+
+impl Connections {
+    /// Takes a new connection, and gives its number. One client cannot keep the others away: if there are too many, one
+    /// of the client with most of them is to be closed, the oldest without a request first.
+    fn admit(&mut self, client: IpAddr) -> (u64, Option<AbortHandle>) {
+        let mut closed = None;
+        if self.open.len() >= MOST_CONNECTIONS {
+            let of = |client: IpAddr| self.open.iter().filter(move |other| other.client == client);
+            let most = self.open.iter().map(|other| other.client).max_by_key(|client| of(*client).count());
+            let of_most = |other: &&Connection| Some(other.client) == most;
+            let victim = self.open.iter().filter(of_most).min_by_key(|other| (other.has_asked, other.number));
+            closed = victim.map(|victim| victim.number).and_then(|number| self.close(number));
+        }
+        self.admitted += 1;
+        let number = self.admitted;
+        self.open.push(Connection { number, client, has_asked: false, task: None });
+        (number, closed)
+    }
+
+    fn has_asked(&mut self, number: u64) {
+        self.with(number).into_iter().for_each(|connection| connection.has_asked = true);
+    }
+
+    fn is_served_by(&mut self, number: u64, task: AbortHandle) {
+        self.with(number).into_iter().for_each(|connection| connection.task = Some(task.clone()));
+    }
+
+    fn with(&mut self, number: u64) -> Option<&mut Connection> {
+        self.open.iter_mut().find(|connection| connection.number == number)
+    }
+
+    /// Forgets a connection.
+    fn close(&mut self, number: u64) -> Option<AbortHandle> {
+        let at = self.open.iter().position(|connection| connection.number == number)?;
+        self.open.remove(at).task
+    }
+}
+
+/// The place of a connection among the open ones, until it is closed.
+struct Place {
+    number: u64,
+    open: Arc<Mutex<Connections>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.open).close(self.number);
+    }
+}
+
+fn lock(open: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn answer<H: Handler>(handler: &H, request: &Request<Incoming>, local: SocketAddr) -> Response<Body> {
@@ -171,3 +244,26 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 
 /// Before the next connection, after one that could not be accepted.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_connections_the_client_with_most_loses_the_oldest_that_asks_for_nothing() {
+        let (many, few) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let mut connections = Connections::default();
+        let (first, _) = connections.admit(few);
+        let (asking, _) = connections.admit(many);
+        connections.has_asked(asking);
+        let others: Vec<u64> = (2..MOST_CONNECTIONS).map(|_| connections.admit(many).0).collect();
+        let is_open =
+            |connections: &Connections, number| connections.open.iter().any(|it| it.number == number);
+        connections.admit(few);
+        assert!(!is_open(&connections, others[0]) && connections.open.len() == MOST_CONNECTIONS);
+        others.iter().for_each(|number| connections.has_asked(*number));
+        connections.admit(few);
+        assert!(!is_open(&connections, asking), "where all have asked, the oldest");
+        assert!(is_open(&connections, first));
+    }
+}

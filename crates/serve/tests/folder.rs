@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dnsdyno_record::{HostInfo, Line, RunReader, RunWriter};
 use dnsdyno_serve::FolderServer;
@@ -56,6 +56,21 @@ impl Served {
         listed.sort();
         listed
     }
+}
+
+#[test]
+fn a_client_that_opens_many_connections_and_asks_for_nothing_keeps_nobody_away() {
+    let served = Served::new(|_| {});
+    let mut silent: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(served.address()).unwrap()).collect();
+    // Some begin a request, and do not end it.
+    silent.iter_mut().step_by(2).for_each(|stream| drop(stream.write_all(b"GET / HTTP/1.1\r\n")));
+    let since = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(served.get("/api/runs").status, 200);
+    }
+    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    drop(silent);
 }
 
 /// The data of a page.

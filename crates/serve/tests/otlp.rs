@@ -8,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_runner::{Live, Observer};
@@ -45,6 +46,38 @@ impl Receiver {
         });
         Receiver { url, taken }
     }
+}
+
+/// A receiver that takes requests, and answers with an octet now and then.
+fn dripping() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || {
+                for octet in b"HTTP/1.1 200 x\r\n".iter().chain([b'a'; 1_000].iter()) {
+                    if stream.write_all(&[*octet]).is_err() {
+                        return;
+                    }
+                    thread::sleep(Duration::from_millis(200));
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_receiver_that_answers_octet_by_octet_holds_up_the_end_of_a_run_for_a_few_seconds_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    simulated(&run, |_| {});
+    let since = Instant::now();
+    let (_, lost) = replay(&run, &dripping());
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    let lost = lost.expect("what has not been taken is told");
+    assert!(lost.contains("no response in time"), "{lost}");
 }
 
 /// The body of a request, by its content length.

@@ -1,10 +1,11 @@
 //! All `unsafe` code of dnsdyno: system calls that have no safe interface elsewhere.
 //!
 //! The functions here move bytes and read counters. They know nothing of DNS, decide nothing,
-//! and keep no global state. Each `unsafe` block says why it is sound.
+//! and keep no global state but what the allocator does at its end. Each `unsafe` block says why it is sound.
 
 pub mod clock;
 pub mod interface;
+pub mod memory;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;

@@ -1,7 +1,9 @@
 //! Text as editors save it: behind a byte order mark, which is no part of it, or in UTF-16, which nothing here reads.
 
 use std::borrow::Cow;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// Why octets are not the text of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +45,23 @@ pub fn decoded(octets: Vec<u8>) -> Result<String, NotUtf8> {
     })
 }
 
+/// The text of a file that people write, without a byte order mark. What is much longer is none: a device, a pipe without
+/// an end, another file.
+///
+/// # Errors
+/// It cannot be read, is too long, or is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut octets = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut octets)?;
+    match octets.len() as u64 > MOST_BYTES {
+        true => Err(io::Error::other("it is longer than 64 MiB, and so no file that is read here")),
+        false => Ok(decoded(octets)?),
+    }
+}
+
+/// A hundred times as much as anybody writes.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// What follows the byte order mark of UTF-8, where there is one.
 pub fn after_mark(octets: &[u8]) -> &[u8] {
     octets.strip_prefix(MARK).unwrap_or(octets)
@@ -63,6 +82,12 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_without_an_end_is_no_text() {
+        let error = read_text(Path::new("/dev/zero")).expect_err("no end");
+        assert!(error.to_string().contains("longer than 64 MiB"), "{error}");
+    }
 
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_text() {

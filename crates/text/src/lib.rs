@@ -1,5 +1,5 @@
 //! Text as people read and write it: files of text, quantities in both directions, terminal layout, tables, Markdown,
-//! axes of charts, text of others made safe to show. It does not know what it shows.
+//! axes of charts, text of others made safe to show, secrets that are not shown. It does not know what it shows.
 #![forbid(unsafe_code)]
 
 pub mod encoding;
@@ -7,6 +7,7 @@ mod foreign;
 pub mod layout;
 pub mod markdown;
 pub mod notation;
+pub mod secret;
 pub mod svg;
 pub mod units;
 

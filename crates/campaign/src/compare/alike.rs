@@ -126,7 +126,6 @@ const NOT_COMPARED: &[&str] = &[
     "servers",
     "port",
     "family",
-    "i-may-load-this-server",
     "check",
     "local-address",
     "local-ports",

@@ -29,7 +29,7 @@ impl ComparedRun {
     pub fn read(path: &Path) -> Result<ComparedRun, ReadError> {
         let digest = Digest::read(path)?;
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
-        let plan = folder.and_then(|folder| Draft::read(&folder.join(PLAN_FILE)).ok());
+        let plan = folder.and_then(|folder| Draft::read_kept(&folder.join(PLAN_FILE)).ok());
         Ok(ComparedRun { label: path.display().to_string(), path: path.to_owned(), digest, plan })
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use dnsdyno_text::secret::without_credentials;
+use dnsdyno_text::shown;
 use dnsdyno_text::units::{count, duration, length, percent};
 use serde_json::{Value, json};
 
 use crate::qualify::{
-    Attempt, CommandFigures, Failure, Figures, Outcome, Qualified, Settings, StepJudged, Test, length_words,
-    load_words,
+    Attempt, CommandFigures, Failure, Figures, Function, Outcome, Qualified, Settings, StepJudged, Task,
+    Test, length_words, load_words,
 };
 
 /// The result for people: the sentence, a line for each test, and what else must be known.
@@ -100,6 +102,10 @@ pub fn qualification_plan(settings: &Settings) -> String {
             false => "not made (no --function)".to_owned(),
         };
         let _ = writeln!(text, "{:<15} {made}", format!("{}:", test.name()));
+        let function = settings.function.as_ref().filter(|_| test == Test::Function && settings.makes(test));
+        for line in function.map(commands).unwrap_or_default() {
+            let _ = writeln!(text, "    {line}");
+        }
     }
     let criteria = &settings.criteria;
     let errors: Vec<_> = criteria.errors.iter().map(|(name, _)| name.as_str()).collect();
@@ -120,6 +126,34 @@ pub fn qualification_plan(settings: &Settings) -> String {
     );
     text
 }
+
+/// Every command of a function test, in the lines of the file.
+fn commands(function: &Function) -> Vec<String> {
+    let of_task = |task: &Task| {
+        let run = task.run.iter().map(|command| (task.name.clone(), command.clone()));
+        let look_for = task.look_for.iter();
+        let look_for = look_for.map(|look| (format!("{}, {}", task.name, look.name), look.run.clone()));
+        run.chain(look_for).collect::<Vec<_>>()
+    };
+    let lines = |(whose, command): (String, String)| {
+        let command = without_credentials(command.trim()).into_owned();
+        let mut lines: Vec<String> =
+            command.lines().map(|line| shown(line, usize::MAX).into_owned()).collect();
+        let whose = shown(&whose, LONGEST_NAME).into_owned();
+        match lines.as_mut_slice() {
+            [only] => *only = format!("{whose}: {only}"),
+            several => {
+                several.iter_mut().for_each(|line| line.insert_str(0, "  "));
+                lines.insert(0, format!("{whose}:"));
+            }
+        }
+        lines
+    };
+    function.tasks.iter().flat_map(of_task).flat_map(lines).collect()
+}
+
+/// Characters of the name of a task.
+const LONGEST_NAME: usize = 200;
 
 /// The result for programs: `docs/qualify.md` describes it.
 pub fn qualification_json(settings: &Settings, result: &Qualified) -> Value {

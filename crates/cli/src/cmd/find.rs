@@ -103,9 +103,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
         return write!(std::io::stdout(), "{}", dry_run(&settings)).map(|()| OK).map_err(Failure::run_failed);
     }
     let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("find"));
-    // The key itself is in no file.
-    let keyless = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
-    let kept = json!({ "verb": "find", "options": options, "draft": keyless });
+    let kept = json!({ "verb": "find", "options": options, "draft": draft });
     let control = Arc::new(Control::default());
     handle_signals(Arc::clone(&control), Arc::new(|| ())).map_err(Failure::run_failed)?;
     let mut told =

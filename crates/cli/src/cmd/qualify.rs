@@ -17,6 +17,7 @@ use dnsdyno_page::runs_in;
 use dnsdyno_plan::Draft;
 use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Runner};
 use dnsdyno_screen::Progress;
+use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::units::{counted, length};
 use serde_json::json;
 
@@ -114,9 +115,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
     }
     let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("qualify"));
     may_be_written(&folder.join(PAGE_FILE), "-o")?;
-    // Its key is not for a file that others may read.
-    let asked = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
-    let identity = json!({ "verb": "qualify", "options": asked, "tests": wanted });
+    let identity = json!({ "verb": "qualify", "options": draft, "tests": wanted });
     let mut journal = Journal::open(&folder, &identity)?;
     let left = end_leftovers(&folder);
     if left > 0 {
@@ -233,7 +232,7 @@ impl dnsdyno_executor::Progress for Progressing<'_> {
 /// The options of the tests. Those that are called as options of a run are taken out of its draft.
 fn wanted(flags: &QualifyFlags, draft: &mut Draft) -> Result<QualifyOptions, Failure> {
     let read = |file: &PathBuf| {
-        std::fs::read_to_string(file)
+        read_text(file)
             .with_context(|| format!("cannot read {}; name a file of commands with --function", named(file)))
             .map_err(Failure::bad_input)
     };

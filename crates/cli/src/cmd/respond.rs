@@ -170,9 +170,11 @@ Examples:
 
 pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let length = flags.length()?;
+    // Until its zone is read, a signal ends the program: the file may be a pipe that gives nothing.
+    let config = flags.config()?;
     // Installed before the responder reports that it listens: it may be stopped right after that.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
-    let running = flags.start()?;
+    let running = flags.start(config)?;
     flags.write_ca(&running)?;
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
     let addresses: Vec<_> = running.addresses().iter().map(ToString::to_string).collect();
@@ -283,8 +285,7 @@ impl RespondFlags {
         if self.buckets { Buckets::With } else { Buckets::Without }
     }
 
-    fn start(&self) -> Result<Running, Failure> {
-        let responder = self.config()?;
+    fn start(&self, responder: Config) -> Result<Running, Failure> {
         let Some(interface) = &self.interface else {
             return Responder::start(responder).map_err(|error| match error {
                 Error::Tls(_) | Error::Faults(_) => Failure::bad_input(error),

@@ -9,6 +9,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_record::Ended;
 use dnsdyno_runner::{Control, Keep, WatchRunner, validate_watch};
 use dnsdyno_screen::{WatchForm, WatchProgram, WatchScreen};
+use dnsdyno_text::secret::Masked;
 
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, OK, Outcome, RECORD_INCOMPLETE, TERMINATED};
 use crate::message::{LONGEST_PATH, print_error};
@@ -23,7 +24,7 @@ pub(crate) struct WatchFlags {
     /// bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST
     /// [default: auto]
     #[arg(value_name = "WHAT")]
-    pub(crate) watch: Vec<String>,
+    pub(crate) watch: Vec<Masked>,
     /// The server whose process and statistics are looked for; nothing is sent to it
     #[arg(short, long, value_name = "SERVER")]
     pub(crate) server: Option<String>,

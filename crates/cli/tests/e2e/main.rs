@@ -34,6 +34,9 @@
 //! | [`beside::other_programs`] | the same for resperf and queryperf; resperf-report; links by these names |
 //! | [`beside::link_local`] | link-local servers and addresses, by their interface |
 //! | [`beside::pipes_as_files`] | pipes in the place of files: refused at once |
+//! | [`beside::secrets`] | keys, passwords and tokens: in nothing that is written or printed |
+//! | [`beside::consent`] | what a file of others may not decide, and what a dry run shows of it |
+//! | [`beside::endless`] | input without an end, signals while it is read, little memory |
 //! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
@@ -86,6 +89,7 @@ mod beside {
     pub(crate) mod check;
     pub(crate) mod clients;
     pub(crate) mod coming_from;
+    pub(crate) mod consent;
     pub(crate) mod covered;
     pub(crate) mod data;
     pub(crate) mod demo;
@@ -96,6 +100,7 @@ mod beside {
     pub(crate) mod doq;
     pub(crate) mod encrypted;
     pub(crate) mod encrypted_client;
+    pub(crate) mod endless;
     pub(crate) mod experiment;
     pub(crate) mod experiment_ways;
     pub(crate) mod export;
@@ -122,6 +127,7 @@ mod beside {
     pub(crate) mod report;
     pub(crate) mod reports;
     pub(crate) mod respond;
+    pub(crate) mod secrets;
     pub(crate) mod serve;
     pub(crate) mod servers;
     pub(crate) mod several_addresses;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::encoding::read_text;
 use dnsdyno_wire::{CLASS_IN, TYPE_NAPTR, encode_name, parse_type};
 
 use super::{Description, DescriptionError, EventKind, Lookups, Mobile, Names, Stubs};
@@ -255,9 +255,8 @@ impl Stubs {
     /// The questions of the file: lines `name type`, empty ones and comments with `#` or `;` left out.
     fn questions(&self) -> Result<Vec<Vec<u8>>, DescriptionError> {
         let path = || self.queries.display().to_string();
-        let text = std::fs::read(&self.queries)
-            .and_then(|octets| Ok(decoded(octets)?))
-            .map_err(|error| DescriptionError::Unreadable { path: path(), error })?;
+        let text =
+            read_text(&self.queries).map_err(|error| DescriptionError::Unreadable { path: path(), error })?;
         let mut questions = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();

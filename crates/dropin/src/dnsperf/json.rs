@@ -2,6 +2,7 @@
 //! are in seconds.
 
 use dnsdyno_measure::Histogram;
+use dnsdyno_text::secret::words_without_secrets;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -13,9 +14,9 @@ use crate::hg64::{Bucket, buckets};
 use crate::texts::{VERSION, ctime};
 
 #[derive(Serialize)]
-struct Start<'a> {
+struct Start {
     version: &'static str,
-    command_line: Vec<&'a str>,
+    command_line: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     updates: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,12 +75,14 @@ struct Latency {
 pub(super) fn start(words: &[String], settings: &Settings) -> String {
     let is_update = settings.input == Input::Updates;
     let server = settings.addresses.server;
-    let arguments = words.get(1..).unwrap_or_default().iter().map(String::as_str);
     line(
         "start",
         &Start {
             version: VERSION,
-            command_line: ["dnsperf"].into_iter().chain(arguments).collect(),
+            command_line: ["dnsperf".to_owned()]
+                .into_iter()
+                .chain(words_without_secrets(words).into_iter().skip(1))
+                .collect(),
             updates: is_update.then_some(true),
             queries: (!is_update).then_some(true),
             server_addr: server.ip().to_string(),

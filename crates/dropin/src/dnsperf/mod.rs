@@ -14,6 +14,7 @@ use dnsdyno_plan::TransportKind;
 use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
+use dnsdyno_text::secret::words_without_secrets;
 use jiff::Timestamp;
 
 use crate::console::Console;
@@ -172,8 +173,8 @@ fn printing(settings: &Settings) -> Printing {
 
 /// The lines before the run.
 fn status(words: &[String], settings: &Settings) -> String {
-    let arguments = words.get(1..).unwrap_or_default().iter();
-    let line: String = arguments.flat_map(|word| [" ", word.as_str()]).collect();
+    let words = words_without_secrets(words);
+    let line: String = words.iter().skip(1).flat_map(|word| [" ", word.as_str()]).collect();
     let units = if settings.input == Input::Updates { "updates" } else { "queries" };
     let mut stop = String::new();
     if settings.time_limit_us > 0 {

@@ -7,6 +7,7 @@ mod statistics;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -57,7 +58,9 @@ pub(crate) fn run(
 /// Reads the directives of a file. Of standard input, which can be read only once, they are reported as malformed
 /// lines.
 fn follow_directives(settings: &mut Settings, console: &Console) {
-    let Some(file) = settings.file.as_deref().and_then(|name| File::open(name).ok()) else { return };
+    // A pipe can be read once only.
+    let file = settings.file.as_deref().filter(|name| Path::new(name).is_file());
+    let Some(file) = file.and_then(|name| File::open(name).ok()) else { return };
     let (mut input, mut line, mut is_at_start) = (BufReader::new(file), Vec::new(), true);
     loop {
         line.clear();

@@ -1,10 +1,11 @@
 //! What a command line of queryperf asks for, and what the directives at the start of its input change.
 
-use std::fs::File;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 use dnsdyno_text::shown;
 
+use crate::common::is_readable;
 use crate::console::Console;
 use crate::getopt::{Found, Getopt};
 
@@ -181,7 +182,7 @@ impl Settings {
     /// Whether the file of the input can be opened.
     pub(super) fn check_file(&self) -> Result<(), String> {
         match &self.file {
-            Some(name) if File::open(name).is_err() => {
+            Some(name) if !is_readable(name) && !Path::new(name).is_dir() => {
                 Err(format!("Error: unable to open datafile: {}\n", shown(name, LONGEST_SHOWN)))
             }
             _ => Ok(()),

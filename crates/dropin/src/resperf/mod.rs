@@ -14,6 +14,7 @@ use dnsdyno_plan::TransportKind;
 use dnsdyno_queries::SourceError;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
+use dnsdyno_text::secret::words_without_secrets;
 use dnsdyno_text::shown;
 
 use crate::console::Console;
@@ -78,8 +79,8 @@ fn measure(
     console: &Arc<Console>,
 ) -> Result<Made, Refusal> {
     settings.addresses.check(settings.network.mode, settings.clients)?;
-    let arguments = words.get(1..).unwrap_or_default().iter();
-    let line: String = arguments.flat_map(|word| [" ", word.as_str()]).collect();
+    let words = words_without_secrets(words);
+    let line: String = words.iter().skip(1).flat_map(|word| [" ", word.as_str()]).collect();
     console.print(&format!("[Status] Command line: resperf{line}\n[Status] Sending\n"));
     console.flush();
     let mut progress = Progress::new(settings, console, control);

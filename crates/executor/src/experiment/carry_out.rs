@@ -12,6 +12,7 @@ use dnsdyno_lab::VethPair;
 use dnsdyno_report::answer;
 use dnsdyno_runner::{Control, FinishedRun, Keep, RunError, RunJob, Runner, StopCause};
 use dnsdyno_sys::thread::allowed_cpus;
+use dnsdyno_text::secret::Masked;
 
 use super::cpus::Cpus;
 use super::error::ExperimentError;
@@ -183,9 +184,9 @@ impl Maker<'_> {
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
         let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
-        let words_of = |word: &String| match word == AUTO {
-            true => standing.watched(),
-            false => vec![standing.filled(word)],
+        let words_of = |word: &Masked| match word.exposed() == AUTO {
+            true => standing.watched().into_iter().map(Masked::from).collect(),
+            false => vec![Masked::from(standing.filled(word.exposed()))],
         };
         draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
         draft.name = Some(format!("{subject} {load}"));
@@ -251,7 +252,7 @@ impl Maker<'_> {
         match made {
             Ok(FinishedRun { incomplete: Some(source), .. }) => Err(ExperimentError::Disk { source }),
             Ok(run) => Ok(Ran::Whole(Box::new(run))),
-            Err(RunError::StoppedBefore) => Ok(Ran::Stopped),
+            Err(RunError::StoppedBefore(_)) => Ok(Ran::Stopped),
             Err(RunError::Check(check)) => {
                 Ok(Ran::Failed(format!("it did not answer as it should before the load: {check}")))
             }

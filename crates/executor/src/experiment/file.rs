@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_plan::{Draft, MemberDraft, PieceDraft};
+use dnsdyno_plan::{Draft, MemberDraft, PieceDraft, without_secrets};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Unknown, fields_of};
 use super::load_file::{AnswersWord, FindTable, LoadKeys, LoadTable};
-use super::text::Text;
+use super::text::{SecretText, Text};
 
 /// A file, or the table `full` of one, whose keys replace those of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -38,6 +38,9 @@ pub(super) struct File {
     pub(super) load: Vec<LoadTable>,
     pub(super) event: Vec<EventTable>,
     pub(super) full: Option<Box<File>>,
+    /// The addresses of servers that may be loaded. Not of the file: of who runs it.
+    #[serde(skip)]
+    pub(super) allowed: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -113,7 +116,6 @@ pub(super) struct VariantTable {
 pub(super) struct Config {
     pub(super) template: Option<String>,
     pub(super) address: Option<String>,
-    pub(super) i_may_load_this_server: Option<bool>,
     pub(super) program: Option<String>,
     pub(super) threads: Option<u32>,
     pub(super) receive_buffer: Option<Text>,
@@ -126,7 +128,9 @@ pub(super) struct Config {
     pub(super) path: Option<PathTable>,
     pub(super) parts: Option<Vec<String>>,
     pub(super) values: BTreeMap<String, Text>,
-    pub(super) environment: BTreeMap<String, Text>,
+    /// Not written, so that no text has its values.
+    #[serde(skip_serializing)]
+    pub(super) environment: BTreeMap<String, SecretText>,
     pub(super) sysctl: BTreeMap<String, Text>,
 }
 
@@ -168,9 +172,14 @@ impl File {
     /// # Errors
     /// A sentence with the line.
     pub(super) fn read(text: &str, full: bool) -> Result<File, String> {
-        let tree = DeTable::parse(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let sentence = |error: toml::de::Error| without_secrets(error.to_string().trim_end());
+        let tree = DeTable::parse(text).map_err(sentence)?;
+        if let Some(at) = consent(tree.get_ref()) {
+            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            return Err(format!("line {line}: {CONSENT}"));
+        }
         unknown(tree.get_ref(), true).map_or(Ok(()), |found| Err(found.sentence(text)))?;
-        let mut file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let mut file: File = toml::from_str(text).map_err(sentence)?;
         match (file.full.take(), full) {
             (Some(over), true) => file.replaced_by(*over),
             (None, true) => Err("it has no table [full], so there is no --full of it".to_owned()),
@@ -204,6 +213,7 @@ impl File {
             load: list(self.load, over.load),
             event: list(self.event, over.event),
             full: None,
+            allowed: Vec::new(),
         })
     }
 }
@@ -250,6 +260,21 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     })
 }
 
+/// Where a permission to load a server is, which nobody gives by a file.
+fn consent(table: &DeTable<'_>) -> Option<usize> {
+    fn within(value: &DeValue<'_>) -> Option<usize> {
+        match value {
+            DeValue::Table(table) => consent(table),
+            DeValue::Array(list) => list.iter().find_map(|item| within(item.get_ref())),
+            _ => None,
+        }
+    }
+    table.iter().find_map(|(key, value)| match key.get_ref() == "i-may-load-this-server" {
+        true => Some(key.span().start),
+        false => within(value.get_ref()),
+    })
+}
+
 fn in_tables(table: &DeTable<'_>, key: &str, known: &[&str]) -> Option<Unknown> {
     tables(table, key).find_map(|inner| Unknown::first(&format!("[[{key}]]"), inner, known))
 }
@@ -266,3 +291,6 @@ fn tables<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> impl Iterator<Item = &'a
         several.into_iter().flat_map(|list| list.iter().filter_map(|item| item.get_ref().as_table()));
     one.into_iter().chain(of_list)
 }
+
+const CONSENT: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give --i-may-load-this-server \
+                       ADDRESS on the command line, if you own the server at this address, or its owner has agreed";

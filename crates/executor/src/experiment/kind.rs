@@ -1,20 +1,20 @@
 //! What a server is: there already, or started from a template; and what a variant of it has otherwise.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dnsdyno_lab::{ServerSpec, Zone};
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::notation::parse_size_bytes;
+use dnsdyno_text::secret::Secret;
 use toml::{Table, Value};
 
 use super::file::Config;
 use super::keys::{fields_of, nearest};
 use super::path::{Between, said};
-use super::text::Text;
+use super::text::{SecretText, Text};
 use super::values::{duration, named, relative};
 
 /// What a subject is.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
     There {
         /// As for `--server`.
         address: String,
-        /// Whether its owner allows the load.
+        /// Whether who runs the experiment says that it may be loaded.
         is_allowed: bool,
     },
     /// It is started.
@@ -47,7 +47,7 @@ pub(super) struct Started {
     pub(super) path: Option<Between>,
     pub(super) parts: Vec<String>,
     pub(super) values: BTreeMap<String, String>,
-    pub(super) environment: BTreeMap<String, String>,
+    pub(super) environment: BTreeMap<String, Secret>,
     pub(super) sysctl: BTreeMap<String, String>,
 }
 
@@ -63,16 +63,25 @@ impl Config {
                 (_, own) => drop(merged.insert(key, own)),
             }
         }
-        merged.try_into().map_err(|error| error.to_string())
+        let merged: Config = merged.try_into().map_err(|error| error.to_string())?;
+        let mut environment = base.environment.clone();
+        environment.extend(self.environment.clone());
+        Ok(Config { environment, ..merged })
     }
 
     /// What it has otherwise than `base`, for people, in the order of the keys.
     pub(super) fn differences(&self, base: &Config) -> Result<Vec<String>, String> {
         let (own, of_base) = (keys(self)?, keys(base)?);
         let mut found = Vec::new();
-        for key in fields_of::<Config>().iter().filter(|key| !BESIDE.contains(key)) {
+        for key in fields_of::<Config>().iter().filter(|key| **key != BESIDE) {
             let (own, of_base) = (own.get(*key), of_base.get(*key));
             match *key {
+                "environment" => {
+                    let other =
+                        |(name, value): &(&String, &SecretText)| base.environment.get(*name) != Some(*value);
+                    let other = self.environment.iter().filter(other);
+                    found.extend(other.map(|(name, _)| format!("environment.{name} = (not shown)")));
+                }
                 _ if own == of_base => {}
                 "path" => found.push(self.path.as_ref().map_or("no path".to_owned(), said)),
                 "parts" => {
@@ -116,11 +125,12 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The keys that are tables of values: a variant gives some of them, and has the others of its server.
-const VALUES: [&str; 3] = ["values", "environment", "sysctl"];
+/// The keys that are tables of values: a variant gives some of them, and has the others of its server. So is
+/// `environment`, whose values are not shown.
+const VALUES: [&str; 2] = ["values", "sysctl"];
 
-/// The keys that make no other server: whether it may be loaded, and how long its start may take.
-const BESIDE: [&str; 2] = ["i-may-load-this-server", "ready-within"];
+/// The key that makes no other server: how long its start may take.
+const BESIDE: &str = "ready-within";
 
 /// The first line of a text, which may be a part of a configuration.
 fn in_short(text: &str) -> String {
@@ -145,13 +155,12 @@ pub(super) fn kind(
             return Err(format!("{what} needs a `template` to be started by, or the `address` where it is"));
         }
         (None, Some(address)) => {
-            let started = Config { address: None, i_may_load_this_server: None, ..config.clone() };
+            let started = Config { address: None, ..config.clone() };
             if let Some(first) = started.differences(&Config::default())?.first() {
                 let advice = "it is not started here: remove it, or give a `template`";
                 return Err(format!("{what} has an `address`, and {first}: {advice}"));
             }
-            let is_allowed = config.i_may_load_this_server == Some(true);
-            return Ok(Kind::There { address: address.clone(), is_allowed });
+            return Ok(Kind::There { address: address.clone(), is_allowed: false });
         }
         (Some(template), None) => template,
     };
@@ -181,7 +190,7 @@ pub(super) fn kind(
         path,
         parts,
         values: texts(&config.values),
-        environment: texts(&config.environment),
+        environment: config.environment.iter().map(|(name, text)| (name.clone(), text.0.clone())).collect(),
         sysctl: texts(&config.sysctl),
     })))
 }
@@ -238,8 +247,7 @@ fn spec(template: &str, folder: &Path) -> Result<ServerSpec, String> {
         return ServerSpec::named(template).map_err(|error| error.to_string());
     }
     let path = PathBuf::from(relative(folder, template));
-    let text = fs::read(&path).and_then(|octets| Ok(decoded(octets)?));
-    let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text = read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     ServerSpec::from_toml(&named("template", &name)?, &text).map_err(|error| error.to_string())
 }

@@ -8,6 +8,7 @@ use dnsdyno_lab::example_queries;
 use dnsdyno_plan::{Curve, Draft, Group, Stop};
 use dnsdyno_runner::Runner;
 use dnsdyno_text::notation::parse_percent;
+use dnsdyno_text::secret::Masked;
 
 use super::file::{File, InDoubtWord};
 use super::kind::Kind;
@@ -40,7 +41,7 @@ pub(super) struct Common<'a> {
     /// The folder of the file.
     pub(super) folder: &'a Path,
     /// What is watched in each run that does not say it.
-    pub(super) watch: Option<&'a Vec<String>>,
+    pub(super) watch: Option<&'a Vec<Masked>>,
     pub(super) events: &'a [Event],
     pub(super) kinds: &'a [Kind],
     pub(super) runner: &'a dyn Runner,
@@ -69,7 +70,7 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
     }
     add_queries(&mut draft, file, folder).map_err(wrong)?;
     // What is watched of servers that are started is known when they are.
-    let is_known = |word: &&String| !word.contains('{');
+    let is_known = |word: &&Masked| !word.exposed().contains('{');
     let watch = draft.watch.as_ref().map(|words| words.iter().filter(is_known).cloned().collect());
     let known = Draft { watch, ..draft.clone() };
     let of_load: Vec<&Event> = events.iter().filter(|event| event.is_of_load(&name)).collect();
@@ -168,11 +169,11 @@ fn length(curve: Option<&Curve>, stop: &Stop) -> Option<u64> {
 }
 
 /// What is watched beside each run.
-pub(super) fn watch(word: Option<&Text>) -> Option<Vec<String>> {
+pub(super) fn watch(word: Option<&Text>) -> Option<Vec<Masked>> {
     match word.map(|text| text.0.as_str()) {
-        None => Some(vec!["auto".to_owned()]),
+        None => Some(vec!["auto".into()]),
         Some("off" | "false") => None,
-        Some(text) => Some(vec![text.to_owned()]),
+        Some(text) => Some(vec![text.into()]),
     }
 }
 

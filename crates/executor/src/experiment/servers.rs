@@ -299,8 +299,9 @@ impl Standing {
             values.entry(CLIENTS.to_owned()).or_insert_with(|| NEAR_AND_FAR.to_owned());
         }
         let mut at = self.at.clone();
-        at.environment
-            .extend(started.environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
+        at.environment.extend(
+            started.environment.iter().map(|(name, value)| (name.clone(), self.filled(value.exposed()))),
+        );
         let stub = started.stub.as_deref().and_then(|stub| self.stub(stub));
         ServerOptions {
             zone: started.zone.clone(),

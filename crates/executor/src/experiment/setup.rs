@@ -6,13 +6,14 @@
 //!   [[helper]], [[event]] ──► what is beside the server, and what happens ─────────┘
 //! ```
 
-use std::fs;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
-use dnsdyno_plan::Draft;
-use dnsdyno_runner::Runner;
-use dnsdyno_text::encoding::decoded;
+use dnsdyno_plan::{Draft, PlanError};
+use dnsdyno_runner::{RunError, Runner};
+use dnsdyno_text::encoding::read_text;
+use dnsdyno_text::secret::{SECRET, trace, without_credentials};
 use serde_json::Value;
 
 use super::error::ExperimentError;
@@ -66,18 +67,25 @@ pub enum NamespaceUse {
 }
 
 impl Setup {
-    /// Reads the file of an experiment; with `full`, at its full scale. `runner` validates its runs, and makes none.
+    /// Reads the file of an experiment; with `full`, at its full scale. Servers at the addresses `allowed` may be
+    /// loaded wherever they are. `runner` validates its runs, and makes none.
     ///
     /// # Errors
     /// What is wrong in it, with the line where that is known.
-    pub fn read(path: &Path, full: bool, runner: &dyn Runner) -> Result<Setup, ExperimentError> {
+    pub fn read(
+        path: &Path,
+        full: bool,
+        allowed: &[String],
+        runner: &dyn Runner,
+    ) -> Result<Setup, ExperimentError> {
         let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
-        let text = fs::read(path).and_then(|octets| Ok(decoded(octets)?)).map_err(cannot)?;
+        let text = read_text(path).map_err(cannot)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
-        let file = File::read(&text, full).map_err(wrong)?;
+        let file = File { allowed: allowed.to_vec(), ..File::read(&text, full).map_err(wrong)? };
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(cannot)?;
-        let table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        hide_secrets(&mut table);
         let identity = serde_json::json!({ "experiment": table, "full": full });
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         checked(&file, &name, &folder, identity, runner).map_err(wrong)
@@ -104,7 +112,8 @@ fn checked(
 ) -> Result<Setup, String> {
     let helpers = helpers(file, folder)?;
     let names: Vec<&str> = helpers.iter().map(|helper| helper.name.as_str()).collect();
-    let (subjects, kinds) = subjects(file, folder, &names)?;
+    let (subjects, mut kinds) = subjects(file, folder, &names)?;
+    allow(&mut kinds, &file.allowed, runner)?;
     for helper in helpers.iter().filter(|helper| helper.is_kept) {
         let has_path_to = |kind: &Kind| {
             matches!(kind, Kind::Started(started)
@@ -160,6 +169,67 @@ fn checked(
         events,
         identity,
     })
+}
+
+/// Marks the servers that may be loaded, and refuses those that may not, whatever puts a load on them.
+fn allow(kinds: &mut [Kind], allowed: &[String], runner: &dyn Runner) -> Result<(), String> {
+    for wanted in allowed {
+        let mut is_known = false;
+        for kind in kinds.iter_mut() {
+            if let Kind::There { address, is_allowed } = kind
+                && address == wanted
+            {
+                (*is_allowed, is_known) = (true, true);
+            }
+        }
+        if !is_known {
+            return Err(format!(
+                "--i-may-load-this-server {wanted}: no [[server]] has this `address`; write it as the file does"
+            ));
+        }
+    }
+    for kind in kinds {
+        let Kind::There { address, is_allowed } = kind else { continue };
+        let asked = Draft {
+            server: Some(address.clone()),
+            ask: Some(vec![".".to_owned()]),
+            i_may_load_this_server: Some(*is_allowed),
+            ..Draft::default()
+        };
+        // What else may be wrong is told of its load.
+        if let Err(error @ RunError::Plan(PlanError::MayNotLoad { .. })) = runner.validate(&asked) {
+            return Err(format!("{error} {address}"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts a trace in the place of each secret: a journal tells that one was changed, and not what it is.
+fn hide_secrets(table: &mut toml::Table) {
+    fn hidden(text: &str) -> toml::Value {
+        toml::Value::String(format!("{SECRET} {:04x}", trace(text)))
+    }
+    fn hide(value: &mut toml::Value) {
+        match value {
+            toml::Value::Table(table) => hide_secrets(table),
+            toml::Value::Array(list) => list.iter_mut().for_each(hide),
+            toml::Value::String(text) => {
+                if let Cow::Owned(without) = without_credentials(text) {
+                    *text = format!("{without} {:04x}", trace(text));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (key, value) in table {
+        match value {
+            toml::Value::String(text) if key == "tsig" => *value = hidden(text),
+            toml::Value::Table(variables) if key == "environment" => {
+                variables.iter_mut().for_each(|(_, value)| *value = hidden(&value.to_string()));
+            }
+            value => hide(value),
+        }
+    }
 }
 
 /// That the runs are too few for a comparison.

@@ -1,9 +1,13 @@
 //! What an experiment will do, and how long it takes: `--dry-run`.
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, LoadOf, Order};
+use dnsdyno_text::secret::without_credentials;
 use dnsdyno_text::units::{counted, length};
 
+use super::kind::{Kind, Started};
 use super::setup::{NamespaceUse, Setup};
+use super::timetable::Action;
+use super::way::LoadMethod;
 
 /// What will be done, line by line.
 pub fn summary(setup: &Setup) -> Vec<String> {
@@ -18,6 +22,11 @@ pub fn summary(setup: &Setup) -> Vec<String> {
     }
     for load in &design.loads {
         lines.push(format!("  load    {}: {}", load.name, what(load)));
+    }
+    let commands = commands(setup);
+    if !commands.is_empty() {
+        lines.extend([String::new(), "  it runs these commands:".to_owned()]);
+        lines.extend(commands);
     }
     lines.push(String::new());
     lines.push(format!(
@@ -34,6 +43,75 @@ pub fn summary(setup: &Setup) -> Vec<String> {
     lines.push(format!("  takes {}", takes(design)));
     lines.extend(setup.notes.iter().map(|note| format!("  note: {note}")));
     lines
+}
+
+/// Every command that the file makes this host run, with whose it is; of variables of the environment, the names.
+fn commands(setup: &Setup) -> Vec<String> {
+    let mut lines = Vec::new();
+    for helper in &setup.helpers {
+        of_server(&format!("helper {}", helper.name), &helper.how, &mut lines);
+    }
+    for (kind, subject) in setup.subjects.iter().zip(&setup.design.subjects) {
+        if let Kind::Started(started) = kind {
+            of_server(&format!("server {}", subject.name), started, &mut lines);
+        }
+    }
+    for (way, load) in setup.ways.iter().zip(&setup.design.loads) {
+        if let LoadMethod::Program(program) = way {
+            of_shell(&format!("load {}", load.name), &program.command, &mut lines);
+        }
+    }
+    for event in &setup.events {
+        if let Action::Command(command) = &event.action {
+            let every =
+                event.every_ns.map_or(String::new(), |ns| format!(", and each {} from then on", length(ns)));
+            of_shell(&format!("event at {}{every}", length(event.at_ns)), command, &mut lines);
+        }
+    }
+    lines
+}
+
+fn of_server(whose: &str, started: &Started, lines: &mut Vec<String>) {
+    for words in started.spec.commands() {
+        let words: Vec<String> = words.into_iter().map(quoted).collect();
+        lines.push(format!("    {whose}: {}", without_credentials(&words.join(" "))));
+    }
+    let of_file = [("prepare", &started.prepare), ("ready-when", &started.ready_when)];
+    for (key, command) in of_file {
+        if let Some(command) = command {
+            of_shell(&format!("{whose}, {key}"), command, lines);
+        }
+    }
+    if !started.environment.is_empty() {
+        let names: Vec<&str> = started.environment.keys().map(String::as_str).collect();
+        lines.push(format!("    {whose}: with {} in the environment", names.join(", ")));
+    }
+    if !started.sysctl.is_empty() {
+        let settings: Vec<String> =
+            started.sysctl.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        lines.push(format!("    {whose}: with {} of the kernel", settings.join(", ")));
+    }
+}
+
+/// A command of the shell, line by line.
+fn of_shell(whose: &str, command: &str, lines: &mut Vec<String>) {
+    let command = without_credentials(command);
+    match command.trim().split_once('\n') {
+        None => lines.push(format!("    {whose}: {}", command.trim())),
+        Some(_) => {
+            lines.push(format!("    {whose}:"));
+            lines.extend(command.trim().lines().map(|line| format!("      {line}")));
+        }
+    }
+}
+
+/// A word as the shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%{}".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// What a load is, and how long its run lasts.

@@ -1,5 +1,6 @@
 //! A value of the file of an experiment that is a text, however it is written.
 
+use dnsdyno_text::secret::Secret;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A text, or a number or truth value as one.
@@ -20,5 +21,15 @@ impl<'de> Deserialize<'de> for Text {
             }
         };
         Ok(Text(text))
+    }
+}
+
+/// The same, of what may be a secret: a password in the environment of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SecretText(pub(super) Secret);
+
+impl<'de> Deserialize<'de> for SecretText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SecretText, D::Error> {
+        Text::deserialize(deserializer).map(|text| SecretText(Secret::new(text.0)))
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dnsdyno_campaign::experiment::Subject;
+use dnsdyno_text::secret::without_credentials;
 
 use super::file::{EventTable, ServerWord};
 use super::values::duration;
@@ -19,9 +20,9 @@ pub(super) struct Event {
     /// The helper that it happens to; `None` = the server.
     pub(super) helper: Option<String>,
     /// Names of subjects, or of servers with all their variants; `None` = all.
-    on: Option<Vec<String>>,
+    pub(super) on: Option<Vec<String>>,
     /// `None` = all.
-    loads: Option<Vec<String>>,
+    pub(super) loads: Option<Vec<String>>,
 }
 
 /// What is done.
@@ -65,7 +66,7 @@ impl Event {
         }
         let whom = self.helper.as_deref().unwrap_or("the server");
         match &self.action {
-            Action::Command(command) => command.clone(),
+            Action::Command(command) => without_credentials(command).into_owned(),
             Action::Pause(time) => format!("pause {whom} for {time:?}"),
             Action::Stop => format!("stop {whom}"),
             Action::Continue => format!("continue {whom}"),

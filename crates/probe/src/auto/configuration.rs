@@ -49,11 +49,7 @@ pub(super) fn statistics_of(software: &str, process: &Process) -> Statistics {
         }
         Some((at, _)) => Statistics::Missing(format!(
             "let it offer them at {} instead of {}, which cannot be reached from here",
-            process.target,
-            match at {
-                At::Url(text) | At::Address(text) => text,
-                At::Path(path) => path.display().to_string(),
-            }
+            process.target, at
         )),
         None => {
             Statistics::Missing(format!("add to its configuration: {}", configuration.to_have_statistics))
@@ -132,7 +128,8 @@ impl Process {
     fn can_reach(&self, at: &At) -> bool {
         match at {
             At::Path(path) => path.exists(),
-            At::Url(text) | At::Address(text) => {
+            At::Url(_) | At::Address(_) => {
+                let text = at.to_string();
                 let is_loopback = ["127.", "[::1]", "localhost"]
                     .iter()
                     .any(|own| text.trim_start_matches("http://").starts_with(own));
@@ -147,7 +144,7 @@ fn bind(found: &Found<'_>) -> Option<Place> {
     let begin = found.words.iter().position(|word| word == "statistics-channels")?;
     let channel = &found.words[begin..];
     let (address, port) = (after(channel, "inet")?, after(channel, "port").unwrap_or("80"));
-    Some((At::Url(format!("http://{}:{port}/", found.host(address))), None))
+    Some((At::Url(format!("http://{}:{port}/", found.host(address)).into()), None))
 }
 
 /// `remote-control:` of Unbound and NSD.
@@ -189,7 +186,7 @@ fn coredns(found: &Found<'_>) -> Option<Place> {
     let at = found.after("prometheus").unwrap_or_default();
     let (address, port) =
         at.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).unwrap_or(("localhost", "9153"));
-    Some((At::Url(format!("http://{}:{port}/metrics", found.host(address))), None))
+    Some((At::Url(format!("http://{}:{port}/metrics", found.host(address)).into()), None))
 }
 
 fn in_url(address: IpAddr) -> String {
@@ -215,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_statistics_of_each_software_are_found_in_its_configuration() {
-        let url = |text: &str| Some((At::Url(text.to_owned()), None));
+        let url = |text: &str| Some((At::Url(text.into()), None));
         let path = |text: &str| Some((At::Path(text.into()), None));
         let channel =
             "// inet 9.9.9.9 port 1;\nstatistics-channels {\n  inet * port 8053 allow { any; }; # x\n};";
@@ -248,8 +245,8 @@ mod tests {
     #[test]
     fn what_cannot_be_reached_from_here_is_said_with_what_to_do() {
         let process = process(&[]);
-        assert!(!process.can_reach(&At::Url("http://127.0.0.1:8053/".to_owned())));
-        assert!(process.can_reach(&At::Url("http://10.77.0.2:8053/".to_owned())));
+        assert!(!process.can_reach(&At::Url("http://127.0.0.1:8053/".into())));
+        assert!(process.can_reach(&At::Url("http://10.77.0.2:8053/".into())));
         assert!(!process.can_reach(&At::Path("/none/knot.sock".into())));
         let missing = |software| match statistics_of(software, &process) {
             Statistics::Missing(how) => how,

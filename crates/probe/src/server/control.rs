@@ -48,10 +48,12 @@ impl Control {
     pub(super) fn new(at: &At, keys: Option<&Path>, dialect: &Dialect) -> Result<Control, OpenError> {
         let (place, address, keys) = match at {
             At::Path(path) => (path.display().to_string(), SockAddr::unix(path).map_err(cannot(path))?, keys),
-            At::Address(text) | At::Url(text) => {
+            // Of this kind there is no URL.
+            At::Address(text) => {
                 let keys = keys.unwrap_or(Path::new(dialect.keys));
                 (text.clone(), resolved(text)?.into(), Some(keys))
             }
+            At::Url(url) => return Err(OpenError::new(format!("{url}: it is asked at an address"))),
         };
         let tls = keys.map(|folder| tls(folder, dialect)).transpose()?;
         Ok(Control { place, address, tls, protocol: dialect.protocol, process: Cell::new(None) })

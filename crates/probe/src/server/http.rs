@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dnsdyno_text::secret::without_credentials;
 use dnsdyno_text::shown;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Error};
@@ -75,7 +76,8 @@ impl Http {
     /// There is none, for a reason that the user can act on.
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Answer, ReadError> {
         let place = format!("{}{path}", self.base);
-        let of = |error: &Error| ReadError(format!("{place}: {}", reason(error)));
+        let shown_place = without_credentials(&place);
+        let of = |error: &Error| ReadError(format!("{shown_place}: {}", reason(error)));
         let mut request = self.agent.get(&place).header("Accept", accept);
         if let Some((name, key)) = &self.key {
             request = request.header(*name, key);
@@ -86,7 +88,10 @@ impl Http {
         let program = shown(program, LONGEST_NAME).into_owned();
         let status = response.status().as_u16();
         if status != 200 {
-            return Err(ReadError(format!("{place}: {}", refusal(status, &program, self.key.is_some()))));
+            return Err(ReadError(format!(
+                "{shown_place}: {}",
+                refusal(status, &program, self.key.is_some())
+            )));
         }
         let body =
             response.body_mut().with_config().limit(LONGEST_BODY_BYTES).lossy_utf8(true).read_to_string();

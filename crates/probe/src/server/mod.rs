@@ -79,7 +79,7 @@ pub(crate) fn open(server: &ServerWatch, opening: &mut Opening<'_>) -> Result<()
 fn address_of(server: &ServerWatch) -> Option<SocketAddr> {
     let text = match &server.at {
         At::Url(url) => {
-            let (base, _) = http::split(url);
+            let (base, _) = http::split(url.exposed());
             let (scheme, host) = base.split_once("://")?;
             let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
             let usual = if scheme == "https" { 443 } else { 80 };
@@ -110,7 +110,7 @@ fn spot(server: &ServerWatch, address: Option<SocketAddr>) -> Option<Spot> {
         }
         // An exporter may have the figures of several servers, each under a path of its own.
         At::Url(url) if server.kind == StatisticsKind::OpenMetrics => {
-            Some(Spot::Address(address?, http::split(url).1.to_owned()))
+            Some(Spot::Address(address?, http::split(url.exposed()).1.to_owned()))
         }
         At::Url(_) | At::Address(_) => Some(Spot::Address(address?, String::new())),
     }
@@ -143,14 +143,16 @@ fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics
     let ServerWatch { kind, at, keys } = server;
     let keys = keys.as_deref();
     Ok(match (kind, at) {
-        (StatisticsKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url, owners)?),
+        (StatisticsKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url.exposed(), owners)?),
         (StatisticsKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
         (StatisticsKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
         (StatisticsKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
         (StatisticsKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
-        (StatisticsKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url, keys)?),
+        (StatisticsKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url.exposed(), keys)?),
         (StatisticsKind::MariaDb, At::Path(path)) => Box::new(mariadb::MariaDb::new(path)),
-        (StatisticsKind::OpenMetrics, At::Url(url)) => Box::new(openmetrics::OpenMetrics::new(url)?),
+        (StatisticsKind::OpenMetrics, At::Url(url)) => {
+            Box::new(openmetrics::OpenMetrics::new(url.exposed())?)
+        }
         // Refused when the plan was read.
         (kind, _) => return Err(OpenError::new(format!("{} cannot be asked there", kind.row().word))),
     })
@@ -159,12 +161,10 @@ fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics
 /// The software, where the kind tells it, and the label for people.
 fn names(server: &ServerWatch) -> (Option<&'static str>, String) {
     let row = server.kind.row();
+    let place = server.at.to_string();
     let place = match &server.at {
-        At::Url(url) => {
-            url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/').to_owned()
-        }
-        At::Address(address) => address.clone(),
-        At::Path(path) => path.display().to_string(),
+        At::Url(_) => place.split_once("://").map_or(place.as_str(), |(_, rest)| rest).trim_end_matches('/'),
+        At::Address(_) | At::Path(_) => &place,
     };
     (row.server, format!("{} at {place}", row.name))
 }

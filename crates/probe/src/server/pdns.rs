@@ -26,7 +26,8 @@ pub(super) enum Pdns {
 impl Pdns {
     pub(super) fn new(at: &At, keys: Option<&Path>) -> Result<Pdns, OpenError> {
         Ok(match at {
-            At::Url(url) | At::Address(url) => Pdns::Api(Http::with_key(url, API_KEY, keys)?),
+            At::Url(url) => Pdns::Api(Http::with_key(url.exposed(), API_KEY, keys)?),
+            At::Address(address) => Pdns::Api(Http::with_key(address, API_KEY, keys)?),
             At::Path(path) => Pdns::Socket(path.clone(), Cell::new(None)),
         })
     }

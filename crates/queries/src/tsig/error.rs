@@ -6,6 +6,9 @@ pub enum TsigError {
     /// No colon.
     #[error("write a key as NAME:SECRET or ALGORITHM:NAME:SECRET; the secret in base64")]
     Form,
+    /// Three parts, of which the first is no algorithm.
+    #[error("write a key as ALGORITHM:NAME:SECRET, in this order, such as hmac-sha256:key.example:c2VjcmV0")]
+    Order,
     /// The secret is missing, as in the plan of a record.
     #[error(
         "the key has no secret, which a record never contains: give the whole key, or use --tsig-file FILE"

@@ -9,8 +9,10 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::secret::{SECRET, Secret};
 use dnsdyno_text::shown;
 use dnsdyno_wire::{encode_name, name_to_text};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::algorithm::TsigAlgorithm;
 use super::error::TsigError;
@@ -21,7 +23,7 @@ pub struct TsigKey {
     pub(super) algorithm: TsigAlgorithm,
     /// Its name in wire format, in lower case: the canonical form that is signed.
     pub(super) name: Vec<u8>,
-    pub(super) secret: Vec<u8>,
+    pub(super) secret: Secret<Vec<u8>>,
 }
 
 impl TsigKey {
@@ -30,7 +32,10 @@ impl TsigKey {
         let parts: Vec<&str> = text.trim().split(':').collect();
         match parts[..] {
             // What a record has.
+            [SECRET] => Err(TsigError::NoSecret),
             [algorithm, _] if TsigAlgorithm::parse(algorithm).is_ok() => Err(TsigError::NoSecret),
+            // Of parts in another order, this may be the secret.
+            [algorithm, ..] if parts.len() == 3 && !is_like_an_algorithm(algorithm) => Err(TsigError::Order),
             [name, secret] => TsigKey::new(TsigAlgorithm::SHA256, name, secret),
             [algorithm, name, secret] => TsigKey::new(TsigAlgorithm::parse(algorithm)?, name, secret),
             _ => Err(TsigError::Form),
@@ -89,7 +94,9 @@ impl TsigKey {
         let mut wire = Vec::new();
         let is_name = !name.is_empty() && encode_name(name.as_bytes(), &mut wire).is_ok();
         if !is_name {
-            return Err(TsigError::Name(shown(name, MOST_SHOWN).into_owned()));
+            // So long a label may be a secret that was written first.
+            let said = if name.len() > LONGEST_LABEL { SECRET.into() } else { shown(name, LONGEST_LABEL) };
+            return Err(TsigError::Name(said.into_owned()));
         }
         if secret.is_empty() {
             return Err(TsigError::NoSecret);
@@ -97,8 +104,15 @@ impl TsigKey {
         // A length octet is at most 63, so none of them is taken for a letter.
         wire.make_ascii_lowercase();
         let secret = BASE64.decode(secret).map_err(|_| TsigError::Secret)?;
-        Ok(TsigKey { algorithm, name: wire, secret })
+        Ok(TsigKey { algorithm, name: wire, secret: Secret::new(secret) })
     }
+}
+
+/// Whether a word is meant as an algorithm: only such a word is in an error.
+fn is_like_an_algorithm(word: &str) -> bool {
+    let word = word.trim().to_ascii_lowercase();
+    word.len() <= LONGEST_ALGORITHM
+        && ["hmac", "sha", "md", "gss"].iter().any(|start| word.starts_with(start))
 }
 
 /// A line without its comment: behind `#`, which no name and no secret has, and behind `//`, which a secret may have
@@ -119,6 +133,62 @@ impl fmt::Display for TsigKey {
     }
 }
 
+/// The value of `--tsig`, as it is typed. It is shown, and written to plans and records, as [`TsigKey`] is; a text that
+/// is no key, as a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TsigText(Secret);
+
+impl TsigText {
+    /// Reads the key.
+    ///
+    /// # Errors
+    /// As [`TsigKey::parse`].
+    pub fn key(&self) -> Result<TsigKey, TsigError> {
+        TsigKey::parse(self.0.exposed())
+    }
+
+    /// Algorithm and name alone: what is left of it when the key has been read.
+    pub fn spent(key: &TsigKey) -> TsigText {
+        TsigText(Secret::new(key.to_string()))
+    }
+}
+
+impl From<String> for TsigText {
+    fn from(text: String) -> TsigText {
+        TsigText(Secret::new(text))
+    }
+}
+
+impl fmt::Display for TsigText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.exposed().trim().trim_end_matches(':');
+        match (self.key(), TsigKey::parse(text)) {
+            (Ok(key), _) => write!(f, "{key}"),
+            // It names algorithm and key alone, as in a record.
+            (Err(TsigError::NoSecret), Err(TsigError::NoSecret)) => f.write_str(text),
+            _ => f.write_str(SECRET),
+        }
+    }
+}
+
+impl fmt::Debug for TsigText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TsigText({self})")
+    }
+}
+
+impl Serialize for TsigText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TsigText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TsigText, D::Error> {
+        String::deserialize(deserializer).map(TsigText::from)
+    }
+}
+
 impl fmt::Debug for TsigKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TsigKey({self})")
@@ -131,11 +201,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// `hmac-md5.sig-alg.reg.int.`, with the bits of a truncated MAC.
+const LONGEST_ALGORITHM: usize = 32;
+
 /// A key has some hundred bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// Characters of a wrong name that an error has.
-const MOST_SHOWN: usize = 80;
+/// Octets of a label; of a wrong name, an error has no more characters.
+const LONGEST_LABEL: usize = 63;
 
 #[cfg(test)]
 mod tests {
@@ -144,11 +217,26 @@ mod tests {
     #[test]
     fn a_key_has_a_name_a_secret_and_usually_an_algorithm() {
         let key = TsigKey::parse("Key.Example:c2VjcmV0IQ==").expect("a key");
-        assert_eq!((&key.secret[..], &key.name[..]), (&b"secret!"[..], &b"\x03key\x07example\0"[..]));
+        assert_eq!(
+            (&key.secret.exposed()[..], &key.name[..]),
+            (&b"secret!"[..], &b"\x03key\x07example\0"[..])
+        );
         assert_eq!(format!("{key} {key:?}"), "hmac-sha256:key.example TsigKey(hmac-sha256:key.example)");
         let unpadded = TsigKey::parse("hmac-sha256:key.example.:c2VjcmV0IQ").expect("a key");
         assert_eq!(unpadded, key);
         assert_eq!(TsigKey::parse("hmac-md5:k:YQ==").expect("a key").to_string(), "hmac-md5:k");
+    }
+
+    #[test]
+    fn an_option_is_written_as_its_key_and_a_text_that_is_no_key_as_a_secret() {
+        let written = |text: &str| TsigText::from(text.to_owned()).to_string();
+        assert_eq!(written("Key.Example:c2VjcmV0IQ=="), "hmac-sha256:key.example");
+        assert_eq!(written("hmac-sha256:key.example"), "hmac-sha256:key.example");
+        assert_eq!(written("hmac-sha256:key.example:"), "hmac-sha256:key.example");
+        assert_eq!(written("hmac-sha256:"), "(secret)");
+        for text in ["c2VjcmV0IQ==", "c2VjcmV0IQ==:key:hmac-sha256", "key:c2VjcmV0=IQ", "key:c2VjcmV0IQ==:"] {
+            assert_eq!(written(text), "(secret)", "{text}");
+        }
     }
 
     #[test]
@@ -158,6 +246,8 @@ mod tests {
             ("hmac-sha512:key:c2VjcmV0:x", TsigError::Form),
             ("hmac-sha256:key.example", TsigError::NoSecret),
             ("key:", TsigError::NoSecret),
+            ("c2VjcmV0:key:hmac-sha256", TsigError::Order),
+            ("(secret)", TsigError::NoSecret),
             ("sha1:key:c2VjcmV0", TsigError::Algorithm("sha1".to_owned())),
             (":c2VjcmV0", TsigError::Name(String::new())),
             ("a..b:c2VjcmV0", TsigError::Name("a..b".to_owned())),

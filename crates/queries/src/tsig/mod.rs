@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use self::algorithm::TsigAlgorithm;
 pub use self::error::TsigError;
-pub use self::key::TsigKey;
+pub use self::key::{TsigKey, TsigText};
 
 use dnsdyno_measure::TsigFailure;
 use dnsdyno_wire::{HEADER_LEN, TYPE_TSIG};
@@ -149,7 +149,7 @@ impl Signing {
         variables.extend_from_slice(&FUDGE_S.to_be_bytes());
         // No error, no other data.
         variables.extend_from_slice(&[0; 4]);
-        let keyed = Keyed::new(algorithm, &key.secret);
+        let keyed = Keyed::new(algorithm, key.secret.exposed());
         Signing { algorithm, name: key.name.clone(), keyed, variables, time_at }
     }
 

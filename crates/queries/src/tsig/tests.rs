@@ -34,7 +34,7 @@ fn response(key: &TsigKey, request_mac: &[u8], time: u64, error: u16, other: &[u
     variables.extend_from_slice(other);
     let mut mac = [0; LONGEST_MAC];
     let length = (request_mac.len() as u16).to_be_bytes();
-    let keyed = Keyed::new(key.algorithm, &key.secret).unwrap();
+    let keyed = Keyed::new(key.algorithm, key.secret.exposed()).unwrap();
     keyed.mac(&[&length, request_mac, &message, &variables], &mut mac);
     append(&mut message, key, time, &mac[..key.algorithm.mac_len()], error, other);
     message

@@ -4,23 +4,33 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use dnsdyno_capture::unpack;
 use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
 use dnsdyno_text::shown;
+use dnsdyno_text::units::bytes;
 use dnsdyno_wire::{EntryError, has_open_parenthesis, next_entry, with_ttls_in_seconds};
 use domain::base::iana::Class;
 use domain::base::name::{Name, ToName};
 use domain::zonefile::inplace::{Entry, Zonefile};
 
 use super::record_set::RecordSet;
+use crate::bounds::{Bounded, InputBounds};
 use crate::error::SourceError;
 
 /// Reads the sets of records of a zone file, each once, in the order of the file.
-pub(super) fn read_records(path: &Path, origin: Option<&str>) -> Result<Vec<RecordSet>, SourceError> {
+pub(super) fn read_records(
+    path: &Path,
+    origin: Option<&str>,
+    bounds: &Arc<InputBounds>,
+) -> Result<Vec<RecordSet>, SourceError> {
     let name = path.display().to_string();
     let origin = origin.map(|text| origin_of(text, &name)).transpose()?;
-    let mut records = Records { files: 0, bytes_left: MOST_BYTES, sets: Vec::new(), known: HashSet::new() };
+    // Of the text, its records take no less memory.
+    let most_bytes = MOST_BYTES.min(bounds.most_kept_bytes as u64);
+    let bounds = Arc::clone(bounds);
+    let mut records = Records { bounds, most_bytes, bytes_left: most_bytes, ..Records::default() };
     records.read_file(path, origin)?;
     Ok(records.sets)
 }
@@ -28,7 +38,7 @@ pub(super) fn read_records(path: &Path, origin: Option<&str>) -> Result<Vec<Reco
 /// Reads the text of a zone without included files.
 pub(super) fn read_text_of_zone(text: &[u8], zone: &str) -> Result<Vec<RecordSet>, SourceError> {
     let origin = origin_of(zone, "zone")?;
-    let mut records = Records { files: MOST_FILES, bytes_left: 0, sets: Vec::new(), known: HashSet::new() };
+    let mut records = Records { files: MOST_FILES, ..Records::default() };
     records.read_text(text, Path::new("zone"), Some(origin))?;
     Ok(records.sets)
 }
@@ -40,7 +50,10 @@ fn origin_of(text: &str, file: &str) -> Result<Origin, SourceError> {
     text.parse::<Name<bytes::Bytes>>().map_err(wrong)
 }
 
+#[derive(Default)]
 struct Records {
+    bounds: Arc<InputBounds>,
+    most_bytes: u64,
     /// Files read so far: a file may include itself.
     files: usize,
     bytes_left: u64,
@@ -63,9 +76,12 @@ impl Records {
         let cannot_read = |source| SourceError::Read { origin: name.clone(), source };
         let mut text = Vec::new();
         let input = unpack(Box::new(file)).map_err(cannot_read)?;
+        let input = Bounded { input, bounds: Arc::clone(&self.bounds) };
         input.take(self.bytes_left + 1).read_to_end(&mut text).map_err(cannot_read)?;
         let rest = self.bytes_left.checked_sub(text.len() as u64);
-        self.bytes_left = rest.ok_or_else(|| zone_error(&name, "it is larger than 2 GiB".to_owned()))?;
+        self.bytes_left = rest.ok_or_else(|| {
+            zone_error(&name, format!("it is larger than {}", bytes(self.most_bytes as f64)))
+        })?;
         self.read_text(&text, path, origin)
     }
 

@@ -47,7 +47,7 @@ impl Expectations {
         if !plan.is_file() {
             return Ok(Expectations::default());
         }
-        let draft = Draft::read(&plan)?;
+        let draft = Draft::read_kept(&plan)?;
         Ok(Expectations {
             of_run: read(draft.expect, Expectation::parse)?,
             of_each: read(draft.expect_each, Expectation::parse_of_part)?,

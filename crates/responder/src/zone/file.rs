@@ -1,6 +1,8 @@
 //! Reads a zone file into a [`Zone`], with the line in every error.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
@@ -11,6 +13,9 @@ use domain::zonefile::inplace::{Entry, Zonefile};
 
 use super::Zone;
 use super::record::{Record, is_under};
+
+/// Of a zone file: the bound of the readers of zones of dnsdyno.
+const MOST_BYTES: u64 = 2 << 30;
 
 /// Why a zone file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +104,13 @@ impl Zone {
     /// Reads a zone file. `origin` completes relative names until the file's first `$ORIGIN`.
     pub fn load(path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
         let unreadable = |source| ZoneError::Read { path: path.into(), source };
-        let text = std::fs::read(path).map_err(unreadable)?;
+        let mut text = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut text))
+            .map_err(unreadable)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(unreadable(std::io::Error::other("it is larger than 2 GiB")));
+        }
         if is_utf16(&text) {
             return Err(unreadable(NotUtf8::Utf16.into()));
         }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, ScopedJoinHandle};
 
 use dnsdyno_page::data::{Folder, FolderRun};
 use dnsdyno_page::{search_summary, utc};
@@ -64,9 +65,18 @@ impl List {
         let share = names.len().div_ceil(readers()).max(1);
         std::thread::scope(|scope| {
             let read = |names: &'_ [String]| names.iter().filter_map(|name| self.named(name)).collect();
-            let readers: Vec<_> =
-                names.chunks(share).map(|names| scope.spawn(move || read(names))).collect::<Vec<_>>();
-            readers.into_iter().flat_map(|reader| reader.join().unwrap_or_else(|_| Vec::new())).collect()
+            let readers = names
+                .chunks(share)
+                .map(|names| (names, Builder::new().spawn_scoped(scope, move || read(names))));
+            let readers: Vec<_> = readers.collect();
+            let join = |(names, reader): (&'_ [String], io::Result<ScopedJoinHandle<'_, Vec<FolderRun>>>)| {
+                match reader {
+                    Ok(reader) => reader.join().unwrap_or_default(),
+                    // The system gives no more threads.
+                    Err(_) => read(names),
+                }
+            };
+            readers.into_iter().flat_map(join).collect()
         })
     }
 

@@ -14,19 +14,21 @@ mod request;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dnsdyno_record::{Digest, Header, Interval};
 use dnsdyno_runner::{Live, Observer};
+use dnsdyno_text::secret::Masked;
 use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use prost::Message;
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 pub use endpoint::OtlpEndpoint;
 use messages::ExportMetricsServiceResponse;
@@ -45,7 +47,10 @@ pub struct Otlp {
     /// The end of the last request's time, since the start of the run.
     told_to_ns: u64,
     queue: mpsc::Sender<Bytes>,
-    dropped: u64,
+    /// Requests so far, with those that did not fit into the queue.
+    requests: u64,
+    /// Tells the sender that the run has ended, when it is dropped.
+    ended: oneshot::Sender<()>,
     sender: JoinHandle<Sent>,
 }
 
@@ -53,7 +58,6 @@ pub struct Otlp {
 #[derive(Debug, Default)]
 struct Sent {
     taken: u64,
-    failed: u64,
     last_error: Option<String>,
 }
 
@@ -68,10 +72,11 @@ impl Otlp {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(error)?;
         let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
         let to = endpoint.clone();
-        let send = move || runtime.block_on(send_all(waiting, &to, address));
+        let (ended, at_end) = oneshot::channel();
+        let send = move || runtime.block_on(send_all(waiting, to, address, at_end));
         let sender = thread::Builder::new().name("otlp".into()).spawn(send).map_err(error)?;
-        let (delta, started_unix_ns, told_to_ns, dropped) = (State::default(), 0, 0, 0);
-        Ok(Otlp { endpoint, delta, started_unix_ns, told_to_ns, queue, dropped, sender })
+        let (delta, started_unix_ns, told_to_ns, requests) = (State::default(), 0, 0, 0);
+        Ok(Otlp { endpoint, delta, started_unix_ns, told_to_ns, queue, requests, ended, sender })
     }
 
     /// The run has ended: sends the rest, and waits for it a few seconds. What the receiver did not get is told in a
@@ -79,11 +84,11 @@ impl Otlp {
     pub fn finish(mut self, digest: &Digest) -> Option<String> {
         self.delta.end(digest);
         self.tell(self.told_to_ns.max(digest.to_ns()));
-        drop(self.queue);
+        drop((self.queue, self.ended));
         let sent = self.sender.join().unwrap_or_default();
-        let lost = self.dropped + sent.failed;
+        let all = self.requests;
+        let lost = all.saturating_sub(sent.taken);
         let why = sent.last_error.unwrap_or_else(|| "it is too slow".to_owned());
-        let all = lost + sent.taken;
         let url = &self.endpoint.url;
         (lost > 0).then(|| format!("{lost} of {all} requests with metrics did not reach {url}: {why}"))
     }
@@ -95,7 +100,9 @@ impl Otlp {
         self.told_to_ns = to_ns;
         let counted = self.delta.take();
         let request = request(families(&counted), span);
-        self.dropped += u64::from(self.queue.try_send(request.into()).is_err());
+        self.requests += 1;
+        // What does not fit is lost, and told at the end.
+        let _ = self.queue.try_send(request.into());
     }
 }
 
@@ -134,33 +141,46 @@ impl Observer for Otlp {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot send metrics to {url}: {source}; name a receiver of OTLP with --otlp")]
 pub struct OtlpError {
-    url: String,
+    url: Masked,
     source: io::Error,
 }
 
-/// Sends requests until there are no more, and those that are left at the end for a few seconds.
-async fn send_all(mut waiting: mpsc::Receiver<Bytes>, to: &OtlpEndpoint, address: SocketAddr) -> Sent {
-    let mut sent = Sent::default();
-    let mut end: Option<Instant> = None;
+/// Sends requests until there are no more, or until a few seconds after the end of the run: whatever the receiver does
+/// meanwhile, even within an exchange, ends then.
+async fn send_all(
+    waiting: mpsc::Receiver<Bytes>,
+    to: OtlpEndpoint,
+    address: SocketAddr,
+    ended: oneshot::Receiver<()>,
+) -> Sent {
+    let sent = Arc::<Mutex<Sent>>::default();
+    let mut sending = tokio::spawn(send_each(waiting, to, address, Arc::clone(&sent)));
+    // An error is the end of the one who could tell it.
+    let _ = ended.await;
+    if tokio::time::timeout(LAST_WAIT, &mut sending).await.is_err() {
+        sending.abort();
+        lock(&sent).last_error.get_or_insert_with(|| TOO_LATE.to_owned());
+    }
+    std::mem::take(&mut lock(&sent))
+}
+
+async fn send_each(
+    mut waiting: mpsc::Receiver<Bytes>,
+    to: OtlpEndpoint,
+    address: SocketAddr,
+    sent: Arc<Mutex<Sent>>,
+) {
     while let Some(request) = waiting.recv().await {
         loop {
-            if waiting.is_closed() {
-                let end = *end.get_or_insert_with(|| Instant::now() + LAST_WAIT);
-                if Instant::now() >= end {
-                    sent.failed += 1;
-                    break;
-                }
-            }
-            let exchange = tokio::time::timeout(LONGEST_EXCHANGE, post(request.clone(), to, address));
-            match exchange.await.unwrap_or_else(|_| Err(NotTaken::later("no response in time"))) {
+            let exchange = tokio::time::timeout(LONGEST_EXCHANGE, post(request.clone(), &to, address));
+            match exchange.await.unwrap_or_else(|_| Err(NotTaken::later(TOO_LATE))) {
                 Ok(()) => {
-                    sent.taken += 1;
+                    lock(&sent).taken += 1;
                     break;
                 }
                 Err(NotTaken { why, may_come_again }) => {
-                    sent.last_error = Some(why);
+                    lock(&sent).last_error = Some(why);
                     if !may_come_again {
-                        sent.failed += 1;
                         break;
                     }
                     tokio::time::sleep(BEFORE_THE_NEXT_TRY).await;
@@ -168,7 +188,10 @@ async fn send_all(mut waiting: mpsc::Receiver<Bytes>, to: &OtlpEndpoint, address
             }
         }
     }
-    sent
+}
+
+fn lock(sent: &Mutex<Sent>) -> MutexGuard<'_, Sent> {
+    sent.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why a receiver has not taken a request.
@@ -192,7 +215,9 @@ async fn post(metrics: Bytes, to: &OtlpEndpoint, address: SocketAddr) -> Result<
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(NotTaken::later)?;
     // Its errors are those of the request.
     tokio::spawn(connection);
-    let request = Request::post(&to.path)
+    let authorization = to.authorization.iter().map(|it| (header::AUTHORIZATION, it.exposed()));
+    let request = authorization
+        .fold(Request::post(to.path.exposed()), |request, (name, value)| request.header(name, value))
         .header(header::HOST, &to.authority)
         .header(header::CONTENT_TYPE, "application/x-protobuf")
         .body(Full::new(metrics))
@@ -230,7 +255,9 @@ const LONGEST_EXCHANGE: Duration = Duration::from_secs(5);
 
 const BEFORE_THE_NEXT_TRY: Duration = Duration::from_millis(200);
 
-/// How long the end of a run waits for the receiver.
+const TOO_LATE: &str = "no response in time";
+
+/// How long the end of a run waits for the receiver, at most.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
 const LONGEST_RESPONSE_BYTES: usize = 64 << 10;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand};
+use dnsdyno_text::secret::Secret;
 
 use super::super::error::ExperimentError;
 use super::super::kind::Started;
@@ -23,12 +24,14 @@ impl Standing {
     fn command_with(
         &self,
         command: &str,
-        environment: &BTreeMap<String, String>,
+        environment: &BTreeMap<String, Secret>,
     ) -> Result<RunningCommand, LabError> {
         // Where the server has its CPUs, a command must not take them.
         let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
         place.environment.extend(variables(&self.values));
-        place.environment.extend(environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
+        place
+            .environment
+            .extend(environment.iter().map(|(name, value)| (name.clone(), self.filled(value.exposed()))));
         RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
     }
 
