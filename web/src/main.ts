@@ -25,7 +25,7 @@ function start(app: HTMLElement): void {
   const top = header(data, themes, link, data.kind === "folder" ? null : "data");
   const main = el("main", { id: "content", tabindex: -1 });
   const more = "Further charts, tables and the plan are on the page: its button Print all prints them too. ";
-  const foot = el("footer", {}, el("span", { class: "print-first" }, more), `Made by ${data.made_by}, ${data.made_at}`);
+  const foot = el("footer", {}, !data.folder && el("span", { class: "print-first" }, more), `Made by ${data.made_by}, ${data.made_at}`);
   app.replaceChildren(el("a", { class: "skip", href: "#content" }, "Skip to the answer"), top.element, main, foot);
 
   if (data.folder) {

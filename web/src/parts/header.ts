@@ -36,8 +36,12 @@ export function header(data: PageData, themes: Themes, link: Link, download: str
     data.home ? el("a", { href: data.home, class: "quiet" }, "All runs") : null,
     status,
     theme,
-    button("Print", () => window.print(), { class: "quiet", "data-control": "print", title: "The answer and the first charts" }),
-    data.kind !== "folder" && button("Print all", printAll, { class: "quiet", "data-control": "print-all" }),
+    button("Print", () => window.print(), {
+      class: "quiet",
+      "data-control": "print",
+      title: data.folder ? null : "The answer and the first charts",
+    }),
+    !data.folder && button("Print all", printAll, { class: "quiet", "data-control": "print-all" }),
     download ? el("a", { href: `#${download}`, class: "quiet" }, "Data") : null,
   );
   const element = el("header", { class: "top" }, el("h1", {}, data.title), controls, line);
