@@ -10,7 +10,7 @@ mod draw;
 
 use std::error::Error;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dnsdyno_record::{Digest, Event, Header, Interval};
 use dnsdyno_report::json_line;
@@ -40,8 +40,6 @@ pub struct WatchProgram {
     pub print: fn(&str),
     /// Writes a line to standard output.
     pub write: fn(&str) -> io::Result<()>,
-    /// Lets signals end the watching, not the program, from now on.
-    pub handle_signals: fn(Arc<Control>, Leave) -> io::Result<()>,
 }
 
 /// Shows what moves.
@@ -51,6 +49,8 @@ pub struct WatchScreen {
     program: WatchProgram,
     control: Arc<Control>,
     shown: Shown,
+    /// The terminal, once it has the screen.
+    terminal: Arc<OnceLock<Arc<Terminal>>>,
     /// Why standard output takes nothing more.
     failed: Option<io::Error>,
 }
@@ -65,7 +65,13 @@ enum Shown {
 impl WatchScreen {
     /// For watching that `control` can end.
     pub fn new(form: WatchForm, control: Arc<Control>, program: WatchProgram) -> WatchScreen {
-        WatchScreen { form, program, control, shown: Shown::Nowhere, failed: None }
+        WatchScreen { form, program, control, shown: Shown::Nowhere, terminal: Arc::default(), failed: None }
+    }
+
+    /// Leaves the screen if there is one by then: for a process that ends at once.
+    pub fn leave(&self) -> Leave {
+        let terminal = Arc::clone(&self.terminal);
+        Arc::new(move || terminal.get().into_iter().for_each(|terminal| terminal.close()))
     }
 
     /// Leaves the screen, and prints the messages that came meanwhile; as JSON the sum.
@@ -132,10 +138,7 @@ impl Observer for WatchScreen {
     fn begins(&mut self, header: &Header, end_ns: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let wants_screen = self.form == WatchForm::Shown(Progress::Auto) && environment_allows_a_screen();
         let terminal = wants_screen.then(Terminal::of_stderr).flatten().filter(Terminal::is_large_enough);
-        let terminal = terminal.map(Arc::new);
-        let leaving = terminal.clone();
-        let leave: Leave = Arc::new(move || leaving.iter().for_each(|terminal| terminal.close()));
-        (self.program.handle_signals)(Arc::clone(&self.control), leave)?;
+        let terminal = terminal.map(|terminal| Arc::clone(self.terminal.get_or_init(|| Arc::new(terminal))));
         let moving = SeriesTracks::new(header, end_ns);
         for missing in moving.missing() {
             self.print(format!("dnsdyno: {missing}"));

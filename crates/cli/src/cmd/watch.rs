@@ -66,11 +66,12 @@ pub(crate) fn watch(flags: WatchFlags) -> Outcome {
     };
     let plan = validate_watch(&draft)?;
     let control = Arc::new(Control::default());
-    let program =
-        WatchProgram { print: print_error, write: write_line, handle_signals: signals::handle_signals };
+    let program = WatchProgram { print: print_error, write: write_line };
     let form =
         if flags.json { WatchForm::Json } else { WatchForm::Shown(progress(flags.quiet, flags.plain)) };
     let mut screen = WatchScreen::new(form, Arc::clone(&control), program);
+    // Before there is a record: whoever sees it may end the watching, also a job of a script, which ignores SIGINT.
+    signals::handle_signals(Arc::clone(&control), screen.leave()).map_err(Failure::run_failed)?;
     let keep = flags.out.map_or(Keep::Memory, Keep::Folder);
     let run = WatchRunner { keep, control: &control, observer: &mut screen }.run(&plan);
     let written = screen.finish(run.as_ref().ok().map(|run| &run.digest));
