@@ -1,20 +1,18 @@
-//! Records for the tests, written and read as those of real runs.
+//! Records for the tests of exports, written and read as those of real runs.
 
 use std::fs;
 use std::path::Path;
 
 use dnsdyno_measure::{
     Arrivals, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, FallbackFailure, HandshakeKind,
-    MemberTally, Tally, TypeCount,
+    MemberTally, Tally,
 };
-use dnsdyno_record::{
-    Digest, Ended, Header, Headline, HostInfo, Interval, MemberInfo, Phase, RunWriter, Sum,
-};
+use dnsdyno_record::{Digest, Header, Headline, HostInfo, Interval, MemberInfo, Phase, RunWriter, Sum};
 use tempfile::TempDir;
 
 use crate::export::Run;
-
-pub(crate) const SECOND: u64 = 1_000_000_000;
+use crate::sample;
+pub(crate) use crate::sample::SECOND;
 
 /// A run with the folder of its record.
 pub(crate) struct Recorded {
@@ -22,23 +20,11 @@ pub(crate) struct Recorded {
     _folder: TempDir,
 }
 
-/// An open loop over UDP.
+/// An open loop over UDP, without steps.
 pub(crate) fn header() -> Header {
-    Header {
-        run_id: "sample".into(),
-        started_unix_ns: 1_760_000_000 * SECOND,
-        command_line: vec!["dnsdyno".into(), "run".into()],
-        version: "0.1.0".into(),
-        timeout_ns: 5 * SECOND,
-        headline: Headline::Response,
-        types: vec![1, 28],
-        target: "ns1.example".into(),
-        address: "192.0.2.1:53".parse().unwrap(),
-        clients: 8,
-        queries: 10_000,
-        load: "2,000 queries/s".into(),
-        ..Header::default()
-    }
+    let Header { workers, .. } = Header::default();
+    let load = "2,000 queries/s".to_owned();
+    Header { phases: Vec::new(), workers, bad_lines: 0, load, ..sample::header() }
 }
 
 /// The same with steps of a second.
@@ -47,37 +33,11 @@ pub(crate) fn with_steps(steps: u64) -> Header {
     Header { phases: (0..steps).map(step).collect(), ..header() }
 }
 
-/// A second at `qps`, of which `lost` queries time out; responses take 409 to 607 µs, a hundredth of them 40 ms.
+/// As [`sample::second`], with the latencies by the instants of the responses.
 pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
-    let mut tally = Tally::new(2);
-    let answered = qps - lost;
-    (tally.scheduled, tally.requests) = (qps, qps);
-    (tally.ends.answered, tally.ends.timed_out) = (answered, lost);
-    let (denied, other) = (50.min(answered / 2), 500.min(answered / 2));
-    tally.rcodes.add(0, answered - denied);
-    tally.rcodes.add(3, denied);
-    let first = TypeCount { sent: qps - other, answered: answered - other };
-    tally.types = vec![first, TypeCount { sent: other, answered: other }];
-    for n in 0..answered {
-        let service_ns = if n % 100 == 0 { 40_000_000 } else { 400_000 + n % 100 * 2_000 };
-        tally.service.record(service_ns);
-        tally.response.record(service_ns + 9_000);
-    }
-    (0..qps).for_each(|n| tally.lateness.record(5_000 + n % 100 * 100));
-    let mut arrivals = Arrivals { sent: qps, answered, timed_out: lost, ..Arrivals::default() };
-    arrivals.latency = tally.response.clone();
-    let (from_ns, to_ns) = (index * SECOND, (index + 1) * SECOND);
-    Interval {
-        index,
-        from_ns,
-        to_ns,
-        covered_ns: None,
-        asked_qps: qps as f64,
-        tally,
-        arrivals,
-        workers: Vec::new(),
-        watched: Vec::new(),
-    }
+    let mut second = sample::second(index, qps, lost);
+    second.arrivals.latency = second.tally.response.clone();
+    second
 }
 
 /// A record of these intervals that has ended.
@@ -119,26 +79,8 @@ pub(crate) fn cut_short(intervals: &[Interval]) -> Recorded {
 }
 
 fn sum(digest: &Digest) -> Sum {
-    Sum {
-        to_ns: digest.to_ns(),
-        tally: digest.tally().clone(),
-        arrivals: digest.arrivals().clone(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        ended: Ended::ByTime,
-        evidence: Evidence { open_loop: true, sockets: 8, ..Evidence::default() },
-        late_after_settled: 0,
-        last_answer_ns: None,
-        workers: Vec::new(),
-        schedule_ns: digest.schedule_ns(),
-        queries_per_client: Default::default(),
-        passes: 1.0,
-        interface: None,
-        explanations: Vec::new(),
-        replay: None,
-        answers: None,
-        watched: Vec::new(),
-    }
+    let evidence = Evidence { open_loop: true, sockets: 8, ..Evidence::default() };
+    Sum { evidence, passes: 1.0, ..sample::calm_sum(digest) }
 }
 
 /// A record of every kind, with its name.
