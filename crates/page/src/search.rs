@@ -7,12 +7,13 @@
 //! ```
 
 mod chart;
+mod words;
 
 use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding};
 use dnsdyno_record::{Digest, Header, RunReader};
-use dnsdyno_report::{quantile, servers};
+use dnsdyno_report::servers;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
@@ -20,6 +21,7 @@ use crate::Options;
 use crate::document::{self, Document, table_with_links};
 use crate::error::PageError;
 use crate::made::{command, utc};
+use words::{percentile, slow, word};
 
 /// What a list says of a search.
 #[derive(Clone, Debug)]
@@ -269,26 +271,6 @@ fn trials(found: &ReadFinding, link: &dyn Fn(&str) -> Option<String>) -> String 
         false => "",
     };
     format!("{help}{}", table_with_links("Every trial with its figures", &titles, &is_text, &rows, &run))
-}
-
-fn word(verdict: FoundVerdict) -> &'static str {
-    match verdict {
-        FoundVerdict::Passed => "passed",
-        FoundVerdict::Failed => "failed",
-        FoundVerdict::Undecided => "undecided",
-    }
-}
-
-fn slow(trial: &FoundTrial) -> String {
-    percentile(trial.slow())
-}
-
-fn percentile((found, is_wide): (Option<dnsdyno_campaign::find::report::FoundPercentile>, bool)) -> String {
-    use dnsdyno_measure::Quantile;
-    let mark = if is_wide { "~" } else { "" };
-    let at = found
-        .map(|found| if found.beyond_timeout { Quantile::BeyondTimeout } else { Quantile::At(found.ns) });
-    format!("{mark}{}", quantile(at, found.map_or(0, |found| found.ns)))
 }
 
 fn made(found: &ReadFinding, first: Option<&Digest>) -> String {

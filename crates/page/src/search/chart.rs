@@ -14,7 +14,7 @@ use dnsdyno_text::svg::{Axis, Frame, line, polyline, round_step, text};
 use dnsdyno_text::units::{duration, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
-use super::{slow, word};
+use super::words::{slow, word};
 use crate::marks::{arrow, decade, shape, short};
 
 /// What a trial has on a vertical axis.

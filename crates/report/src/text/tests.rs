@@ -233,7 +233,7 @@ fn what_somebody_said_is_shown_whatever_was_measured() {
     (0..7).for_each(|_| digest.event(&event));
     digest.event(&Event::note(5_500_000_000, "cache \u{1b}[2J flushed".into()));
     let text = summary(&digest, 80);
-    assert!(text.contains("at 5.50 s: note: cache \\u{1b}[2J flushed\nand 3 more events"), "{text}");
+    assert!(text.contains("at 5.5 s: note: cache \\u{1b}[2J flushed\nand 3 more events"), "{text}");
 }
 
 #[test]

@@ -55,13 +55,14 @@ fn now_ns() -> u64 {
 fn a_note_is_in_the_record_at_its_instant_and_in_every_output() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let run = begun(&work, &server.address().to_string(), "runs/now", "--plain");
+    let mut run = begun(&work, &server.address().to_string(), "runs/now", "--plain");
     let started_ns = RunReader::open(&work.path("runs/now")).unwrap().header().started_unix_ns;
     let text = "cache flushed, \"twice\" <b>";
     let before_ns = now_ns() - started_ns;
     is_noted(&work, "runs/now", text, "runs/now");
     let after_ns = now_ns() - started_ns;
-    assert!(work.stderr().contains("dnsdyno: note: cache flushed, \"twice\" <b>\n"), "{}", work.stderr());
+    let shown = "dnsdyno: note: cache flushed, \"twice\" <b>\n";
+    run.until("it is told beside the figures", || work.stderr().contains(shown));
     // By the name of its folder, and by the folder that holds it.
     is_noted(&work, "now", "second", "runs/now");
     is_noted(&work, "runs", "third", "runs/now");
@@ -69,8 +70,8 @@ fn a_note_is_in_the_record_at_its_instant_and_in_every_output() {
 
     let mut serving = work.start("serve runs --listen 127.0.0.1:0");
     let address = address_of(&work, &mut serving);
-    let events = json(address, "/runs/now/data")["data"]["runs"][0]["events"].clone();
-    assert_eq!(events[0]["message"], format!("note: {text}"), "{events}");
+    let first = || json(address, "/runs/now/data")["data"]["runs"][0]["events"][0]["message"].clone();
+    run.until("it is served", || first() == format!("note: {text}"));
     serving.signal(Signal::TERM);
     serving.wait().gives(0);
     run.signal(Signal::INT);
