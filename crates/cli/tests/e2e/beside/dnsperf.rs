@@ -127,13 +127,14 @@ fn run(program: &Path, first: &[&str], folder: &Path, servers: &Servers, line: &
 
 /// The text with a placeholder for the key in the command line.
 fn without_key(text: &str) -> String {
-    let line = |line: &str| match line.split_once(" -y ").filter(|_| line.starts_with("[Status] Command line:")) {
-        Some((before, key)) => {
-            let rest = key.split_once(' ').map_or(String::new(), |(_, rest)| format!(" {rest}"));
-            format!("{before} -y (secret){rest}\n")
-        }
-        None => format!("{line}\n"),
-    };
+    let line =
+        |line: &str| match line.split_once(" -y ").filter(|_| line.starts_with("[Status] Command line:")) {
+            Some((before, key)) => {
+                let rest = key.split_once(' ').map_or(String::new(), |(_, rest)| format!(" {rest}"));
+                format!("{before} -y (secret){rest}\n")
+            }
+            None => format!("{line}\n"),
+        };
     if text.contains(" -y ") { text.lines().map(line).collect() } else { text.to_owned() }
 }
 
