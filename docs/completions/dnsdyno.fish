@@ -571,6 +571,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l quiet -d 'Print
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l json -d 'Print the result as one JSON object'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -s o -l out -d 'Folder of records and results; with the folder of an experiment that was stopped, it goes on [default: runs/NAME, as the file is named, with --full runs/NAME-full]' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l i-may-load-this-server -d 'Load the server at this address of the file though it is public: you own it, or its owner has agreed; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l dry-run -d 'Say what would be done and how long it takes, and do nothing'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l full -d 'At the full scale, as the table [full] of the file has it'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l yes -d 'Begin also where it takes longer than a day'

@@ -41,6 +41,7 @@ pub struct Draft {
     pub family: Option<Family>,
     /// Allow a public address: you own the server, or its owner has agreed
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = SERVER)]
+    #[serde(skip_serializing)]
     pub i_may_load_this_server: Option<bool>,
     /// Do not send a query before the load to see whether the server answers
     #[arg(long = "no-check", num_args = 0, default_missing_value = "false", help_heading = SERVER)]

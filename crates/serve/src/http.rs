@@ -1,7 +1,7 @@
 //! An HTTP server whose cost is bounded, for GET and HEAD: what the folder of runs and the metrics have in common.
 //!
 //! One request per connection, so that the bounds of a connection are those of a request: the size of its head, the
-//! time of the whole, and the number of them at once. Of more, those are closed that ask for nothing.
+//! time of the whole, and the number of them at once. More wait in the kernel's queue, until one ends or is slow.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
@@ -86,6 +86,9 @@ impl Drop for Server {
 async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
     let open = Arc::<Mutex<Connections>>::default();
     loop {
+        while !make_room(&open) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
         let Ok((stream, peer)) = listener.accept().await else {
             // The connection is gone again, or there are too many open files: later there may be fewer.
             tokio::time::sleep(AFTER_AN_ERROR).await;
@@ -93,8 +96,7 @@ async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
         };
         let Ok(local) = stream.local_addr() else { continue };
         let handler = Arc::clone(&handler);
-        let (number, closed) = lock(&open).admit(peer.ip());
-        closed.iter().for_each(AbortHandle::abort);
+        let number = lock(&open).admit(peer.ip(), Instant::now());
         let place = Place { number, open: Arc::clone(&open) };
         let task = tokio::spawn(async move {
             let service = service_fn(|request| {
@@ -115,6 +117,19 @@ async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
     }
 }
 
+/// Whether there is room for one more connection; closes one for it, if it may.
+fn make_room(open: &Mutex<Connections>) -> bool {
+    let mut connections = lock(open);
+    if connections.open.len() < MOST_CONNECTIONS {
+        return true;
+    }
+    let Some(victim) = connections.victim(Instant::now()) else { return false };
+    let task = connections.close(victim);
+    drop(connections);
+    task.iter().for_each(AbortHandle::abort);
+    true
+}
+
 /// The open connections, the oldest first.
 #[derive(Debug, Default)]
 struct Connections {
@@ -128,25 +143,31 @@ struct Connection {
     client: IpAddr,
     /// Whether its request is there.
     has_asked: bool,
+    since: Instant,
     task: Option<AbortHandle>,
 }
 
 impl Connections {
-    /// Takes a new connection, and gives its number. One client cannot keep the others away: if there are too many, one
-    /// of the client with most of them is to be closed, the oldest without a request first.
-    fn admit(&mut self, client: IpAddr) -> (u64, Option<AbortHandle>) {
-        let mut closed = None;
-        if self.open.len() >= MOST_CONNECTIONS {
-            let of = |client: IpAddr| self.open.iter().filter(move |other| other.client == client);
-            let most = self.open.iter().map(|other| other.client).max_by_key(|client| of(*client).count());
-            let of_most = |other: &&Connection| Some(other.client) == most;
-            let victim = self.open.iter().filter(of_most).min_by_key(|other| (other.has_asked, other.number));
-            closed = victim.map(|victim| victim.number).and_then(|number| self.close(number));
-        }
+    /// Takes a new connection, and gives its number.
+    fn admit(&mut self, client: IpAddr, since: Instant) -> u64 {
         self.admitted += 1;
         let number = self.admitted;
-        self.open.push(Connection { number, client, has_asked: false, task: None });
-        (number, closed)
+        self.open.push(Connection { number, client, has_asked: false, since, task: None });
+        number
+    }
+
+    /// The connection that gives way where there are too many, so that one client cannot keep the others away: of those
+    /// that are slow, the oldest of the client that has most of them, one without a request first.
+    fn victim(&self, now: Instant) -> Option<u64> {
+        let is_slow = |one: &&Connection| {
+            let patience = if one.has_asked { PATIENCE_WITH_READERS } else { PATIENCE_WITH_SILENCE };
+            now.saturating_duration_since(one.since) >= patience
+        };
+        let slow = || self.open.iter().filter(is_slow);
+        let of = |client: IpAddr| slow().filter(|other| other.client == client).count();
+        let most = slow().map(|one| one.client).max_by_key(|client| of(*client))?;
+        let of_most = slow().filter(|one| one.client == most);
+        of_most.min_by_key(|one| (one.has_asked, one.number)).map(|one| one.number)
     }
 
     fn has_asked(&mut self, number: u64) {
@@ -233,6 +254,15 @@ const ON_EACH_RESPONSE: &[(&str, &str)] = &[
 /// A browser opens six at once, and a Prometheus one.
 const MOST_CONNECTIONS: usize = 64;
 
+/// How long a connection may ask for nothing while others wait.
+const PATIENCE_WITH_SILENCE: Duration = Duration::from_millis(250);
+
+/// How long a request may take while others wait.
+const PATIENCE_WITH_READERS: Duration = Duration::from_secs(10);
+
+/// How often is looked for room, where there is none.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
 /// A head has about 1 kB; hyper's least is 8 KiB.
 const MOST_HEAD_BYTES: usize = 16 << 10;
 
@@ -250,20 +280,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_connections_the_client_with_most_loses_the_oldest_that_asks_for_nothing() {
+    fn the_client_with_most_slow_connections_loses_the_oldest_and_first_those_without_a_request() {
         let (many, few) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let began = Instant::now();
         let mut connections = Connections::default();
-        let (first, _) = connections.admit(few);
-        let (asking, _) = connections.admit(many);
+        let first = connections.admit(few, began);
+        let asking = connections.admit(many, began);
         connections.has_asked(asking);
-        let others: Vec<u64> = (2..MOST_CONNECTIONS).map(|_| connections.admit(many).0).collect();
-        let is_open =
-            |connections: &Connections, number| connections.open.iter().any(|it| it.number == number);
-        connections.admit(few);
-        assert!(!is_open(&connections, others[0]) && connections.open.len() == MOST_CONNECTIONS);
-        others.iter().for_each(|number| connections.has_asked(*number));
-        connections.admit(few);
-        assert!(!is_open(&connections, asking), "where all have asked, the oldest");
-        assert!(is_open(&connections, first));
+        let silent = [connections.admit(many, began), connections.admit(many, began)];
+        let victim = |connections: &Connections, after: Duration| connections.victim(began + after);
+        assert_eq!(victim(&connections, Duration::ZERO), None, "a request may still be on its way");
+        assert_eq!(victim(&connections, PATIENCE_WITH_SILENCE), Some(silent[0]));
+        silent.iter().for_each(|number| connections.has_asked(*number));
+        assert_eq!(victim(&connections, PATIENCE_WITH_SILENCE), Some(first));
+        assert_eq!(victim(&connections, PATIENCE_WITH_READERS), Some(asking), "of the slow ones, the oldest");
     }
 }

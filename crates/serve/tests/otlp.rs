@@ -56,6 +56,7 @@ fn dripping() -> String {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             thread::spawn(move || {
+                body_of(&mut stream);
                 for octet in b"HTTP/1.1 200 x\r\n".iter().chain([b'a'; 1_000].iter()) {
                     if stream.write_all(&[*octet]).is_err() {
                         return;

@@ -7,7 +7,7 @@ pub enum TsigError {
     #[error("write a key as NAME:SECRET or ALGORITHM:NAME:SECRET; the secret in base64")]
     Form,
     /// Three parts, of which the first is no algorithm.
-    #[error("write a key as ALGORITHM:NAME:SECRET, in this order, such as hmac-sha256:key.example:c2VjcmV0")]
+    #[error("write a key as ALGORITHM:NAME:SECRET, in this order; the algorithm is one such as hmac-sha256")]
     Order,
     /// The secret is missing, as in the plan of a record.
     #[error(

@@ -106,6 +106,8 @@ fn run(program: &Path, first: &[&str], folder: &Path, servers: &Servers, line: &
     let is_timed = line.contains("-l .") || line.contains("-l 0.");
     let [out, error] = [&ran.stdout, &ran.stderr].map(|bytes| {
         let text = normal(&text(bytes), is_timed);
+        // dnsperf prints the key, ours does not.
+        let text = if first.is_empty() { without_key(&text) } else { text };
         // Once, the usage is compared itself.
         let text = if line == "-h" {
             text
@@ -121,6 +123,19 @@ fn run(program: &Path, first: &[&str], folder: &Path, servers: &Servers, line: &
         servers.ports().into_iter().fold(text, named)
     });
     format!("exit {}\n{out}--- stderr\n{error}", ran.status.code().unwrap_or(-1))
+}
+
+/// The text with a placeholder for the key in the command line.
+fn without_key(text: &str) -> String {
+    let line =
+        |line: &str| match line.split_once(" -y ").filter(|_| line.starts_with("[Status] Command line:")) {
+            Some((before, key)) => {
+                let rest = key.split_once(' ').map_or(String::new(), |(_, rest)| format!(" {rest}"));
+                format!("{before} -y (secret){rest}\n")
+            }
+            None => format!("{line}\n"),
+        };
+    if text.contains(" -y ") { text.lines().map(line).collect() } else { text.to_owned() }
 }
 
 /// The command lines.

@@ -72,9 +72,10 @@ fn one_signal_ends_the_reading_of_a_pipe_that_gives_nothing_or_never_ends() {
         ("run -s 127.0.0.1:9 --replay silent", false),
         ("run -s 127.0.0.1:9 --zone silent --origin a", false),
         ("find -s 127.0.0.1:9 -d silent --while loss<1% -o found", false),
-        ("dnsperf -s 127.0.0.1 -p 9 -d silent", false),
         ("respond --listen 127.0.0.1:0 --zone silent", false),
         ("capture show silent", false),
+        // Last, because it makes the folder of its records before.
+        ("dnsperf -s 127.0.0.1 -p 9 -d silent", false),
     ] {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
             // It ends with its reader.
@@ -103,7 +104,6 @@ fn one_signal_ends_the_reading_of_a_pipe_that_gives_nothing_or_never_ends() {
                 ran.code().is_none_or(|ended| ended == code || words.starts_with("dnsperf")),
                 "{words}: {ran:?}"
             );
-            // The folder of dnsperf's records is made before.
             assert!(!work.has("runs") || words.starts_with("dnsperf"), "{words}");
             drop(feeding.map(|feeding| feeding.join()));
         }
