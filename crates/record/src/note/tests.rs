@@ -1,3 +1,5 @@
+//! Notes: given, taken, withdrawn, refused; and what is none.
+
 use super::*;
 use crate::lock::lock;
 

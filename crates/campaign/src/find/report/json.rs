@@ -24,8 +24,12 @@ pub fn finding_json(finding: &Finding) -> Value {
         "notes": finding.notes.iter().map(|one| with_text(note(one), one, finding.what)).collect::<Vec<_>>(),
         "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
         "cut_off": finding.cut,
-        "belief": finding.belief.iter().map(|(load, below)| json!({ "load": load, "below": below })).collect::<Vec<_>>(),
+        "belief": finding.belief.iter().map(believed).collect::<Vec<_>>(),
     })
+}
+
+fn believed((load, below): &(f64, f64)) -> Value {
+    json!({ "load": load, "below": below })
 }
 
 fn outcome(outcome: &Outcome) -> Value {
