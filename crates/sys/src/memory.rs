@@ -89,8 +89,8 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 const BEFORE_FIGURE: &[u8] = b"dnsdyno: there is no memory for ";
 
-const AFTER_FIGURE: &[u8] = b" bytes more: let this process have more (`ulimit -v`, the limit of its control group), or ask \
-                              for less, such as fewer --workers, --clients or queries; a record that was begun is good \
+const AFTER_FIGURE: &[u8] = b" bytes more: let this process have more (`ulimit -v`, the limit of its control group), or \
+                              ask for less, such as fewer --workers, --clients or queries; a record that was begun is good \
                               as far as it was written\n";
 
 /// That of a run that has failed.
