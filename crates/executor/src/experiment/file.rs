@@ -293,4 +293,5 @@ fn tables<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> impl Iterator<Item = &'a
 }
 
 const CONSENT: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give \
-                       --i-may-load-this-server ADDRESS on the command line, if you own the server at this address, or its owner has agreed";
+                       --i-may-load-this-server ADDRESS on the command line, if you own the server at this \
+                       address, or its owner has agreed";
