@@ -184,8 +184,8 @@ pub(crate) fn recorded(given: &Given) -> Result<bool, Refusal> {
     }
 }
 
-/// Whether a file can be opened. A pipe is not opened for that: its writer would see it closed, and one without a writer
-/// would be waited for.
+/// Whether a file can be opened. A pipe is not opened for that: its writer would see it closed, and one without a
+/// writer would be waited for.
 pub(crate) fn is_readable(name: &str) -> bool {
     fs::metadata(name).is_ok_and(|metadata| match metadata.is_file() {
         true => File::open(name).is_ok(),

@@ -89,9 +89,9 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 const BEFORE_FIGURE: &[u8] = b"dnsdyno: there is no memory for ";
 
-const AFTER_FIGURE: &[u8] = b" bytes more: let this process have more (`ulimit -v`, the limit of its control group), or ask \
-                              for less, such as fewer --workers, --clients or queries; a record that was begun is good \
-                              as far as it was written\n";
+const AFTER_FIGURE: &[u8] = b" bytes more: let this process have more (`ulimit -v`, the limit of its control \
+                              group), or ask for less, such as fewer --workers, --clients or queries; a record \
+                              that was begun is good as far as it was written\n";
 
 /// That of a run that has failed.
 const EXIT_CODE: libc::c_int = 3;

@@ -45,8 +45,8 @@ pub fn decoded(octets: Vec<u8>) -> Result<String, NotUtf8> {
     })
 }
 
-/// The text of a file that people write, without a byte order mark. What is much longer is none: a device, a pipe without
-/// an end, another file.
+/// The text of a file that people write, without a byte order mark. What is much longer is none: a device, a pipe
+/// without an end, another file.
 ///
 /// # Errors
 /// It cannot be read, is too long, or is not UTF-8.

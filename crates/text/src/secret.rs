@@ -171,8 +171,8 @@ fn ends_url(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
 }
 
-/// A command line without the secrets in it: the values of options that are called so, the keys of `--tsig`, and of `-y`
-/// in dnsperf and resperf, and the credentials in URLs.
+/// A command line without the secrets in it: the values of options that are called so, the keys of `--tsig`, and of
+/// `-y` in dnsperf and resperf, and the credentials in URLs.
 pub fn words_without_secrets(words: &[impl AsRef<str>]) -> Vec<String> {
     let mut program = words.iter().take(2).filter_map(|word| word.as_ref().rsplit('/').next());
     let has_keys = program.any(|name| matches!(name, "dnsperf" | "resperf" | "resperf-report"));

@@ -292,5 +292,6 @@ fn tables<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> impl Iterator<Item = &'a
     one.into_iter().chain(of_list)
 }
 
-const CONSENT: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give --i-may-load-this-server \
-                       ADDRESS on the command line, if you own the server at this address, or its owner has agreed";
+const CONSENT: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give \
+                       --i-may-load-this-server ADDRESS on the command line, if you own the server at this \
+                       address, or its owner has agreed";
