@@ -57,6 +57,10 @@ fn at_targets(targets: &Targets) -> Result<Vec<Vec<u32>>, OpenError> {
     }
     let addresses = targets.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     Err(OpenError::new(match (here.is_empty(), inodes.is_empty()) {
+        _ if addresses.is_empty() => {
+            "say whose process: the server with -s ADDRESS, or the number of the process, process=PID"
+                .to_owned()
+        }
         (true, _) => format!(
             "{addresses} is not an address of this host: give the process's number, process=PID, if it is in another \
              network namespace, or ssh://HOST"
