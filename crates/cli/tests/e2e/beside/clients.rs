@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use dnsdyno_measure::{ConnectFailure, Connections, Histogram, NotSentReason};
+use dnsdyno_responder::Faults;
+use rustix::process::Signal;
 
-use crate::support::{Workplace, closed_port, has_program, may_unshare};
+use crate::support::{Workplace, closed_port, has_program, may_unshare, responder};
 
 /// Runs `load` over TCP in a network namespace with these settings (paths under `/proc/sys/net`, and their values),
 /// against a responder that writes its counts to `book`. Between the two values of `pause`, in seconds, the responder
@@ -162,4 +164,25 @@ fn kernel_count(netstat: &str, name: &str) -> u64 {
 
 fn count_above(histogram: &Histogram, bound_ns: u64) -> u64 {
     histogram.buckets().filter(|bucket| bucket.from_ns >= bound_ns).map(|bucket| bucket.count).sum()
+}
+
+#[test]
+fn the_buffers_that_are_asked_for_are_those_of_the_sockets() {
+    if !has_program("ss") {
+        return;
+    }
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let load = "--rate 200 --for 20s --clients 2 --receive-buffer 77k --send-buffer 99k --quiet";
+    let mut run = work.start(&format!("run -s {} --ask www.example {load}", server.address()));
+    // The kernel doubles what it is asked for, for its own use.
+    let expected = [77 * 1024 * 2, 99 * 1024 * 2].map(|octets| octets.to_string());
+    let of_server = format!("dport = :{}", server.address().port());
+    run.until("two sockets with these buffers", || {
+        let listed = work.shell(&format!("ss -H -u -a -n -m '{of_server}'")).stdout;
+        listed.matches(&format!("rb{},", expected[0])).count() == 2
+            && listed.matches(&format!("tb{},", expected[1])).count() == 2
+    });
+    run.signal(Signal::INT);
+    run.wait().gives(130);
 }

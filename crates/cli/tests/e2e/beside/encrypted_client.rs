@@ -97,7 +97,8 @@ fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
 fn the_secrets_of_each_connection_are_written_for_their_owner() {
     let (work, way) = (Workplace::new(), WAYS[0]);
     let server = start(&work, Faults::default(), TlsSettings::default());
-    let load = "--count 30 --outstanding 3 --clients 3 --no-resumption --tls-key-log keys.txt";
+    // Two workers, so that each of them has to write.
+    let load = "--count 40 --outstanding 4 --clients 4 --workers 2 --no-resumption --tls-key-log keys.txt";
     run(&work, &server, way, load);
     let text = work.read("keys.txt");
     let secrets = |label: &str| text.lines().filter(|line| line.starts_with(label)).count() as u64;
@@ -106,7 +107,7 @@ fn the_secrets_of_each_connection_are_written_for_their_owner() {
         assert_eq!(secrets(label), full, "{text}");
     }
     let mode = work.shell("stat -c %a keys.txt").stdout;
-    assert_eq!((full, mode.trim()), (3, "600"));
+    assert_eq!((full, mode.trim()), (4, "600"));
     let port = server.addresses_of(Transport::Dot)[0].port();
     let words = format!("-s 127.0.0.1 -p {port} -d q.txt -m dot -O tls-sslkeylogfile");
     work.write("q.txt", "www.example A\n");
