@@ -124,14 +124,19 @@ const OWNER: &str = "owner";
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
     use dnsdyno_sys::process::marked;
 
     use super::*;
 
+    /// Cleaning up takes away what the other test has left, too.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
     #[test]
     fn a_pipe_for_an_owner_is_not_waited_for_and_a_link_is_left() {
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |end: &str| std::env::temp_dir().join(format!("{PREFIX}{}-{end}", std::process::id()));
         let (place, link) = (of("pipe"), of("link"));
         fs::create_dir(&place).unwrap();
@@ -144,6 +149,7 @@ mod tests {
 
     #[test]
     fn what_a_dead_owner_left_is_ended_and_removed_and_said() {
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let base = std::env::temp_dir();
         let place = base.join(format!("{PREFIX}{}-test", std::process::id()));
         fs::create_dir_all(place.join("nsd-1")).unwrap();

@@ -149,6 +149,13 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         &[Udp, Tcp],
         "--local-ports cannot be used with --transport mix: connections use all local ports",
     ),
+    ("any-source = true", &[Tcp], "--any-source is for UDP: the other transports have connections"),
+    (
+        "any-source = true\nbackend = \"xdp\"",
+        &[Udp],
+        "--any-source is not possible with AF_XDP, which takes only packets from the server",
+    ),
+    ("any-source = true\nsend-only = true", &[Udp], "--any-source cannot be used with --send-only"),
     (
         "insecure = true",
         &[Udp, Tcp],
