@@ -144,10 +144,10 @@ impl Messages {
     pub(crate) fn read(given: &Given) -> Result<Messages, Refusal> {
         let text = |letter| given.get(letter).and_then(Value::text);
         let file = text('d').map(str::to_owned);
-        if let Some(name) = &file {
-            if !is_readable(name) {
-                return Err(Refusal::Fatal(format!("unable to open file: {name}")));
-            }
+        if let Some(name) = &file
+            && !is_readable(name)
+        {
+            return Err(Refusal::Fatal(format!("unable to open file: {name}")));
         }
         let tsig = text('y').map(signing::tsig).transpose()?.map(TsigText::from);
         let edns_option = text('E').map(signing::edns_option).transpose()?;
