@@ -15,6 +15,7 @@ mod words;
 
 use std::io;
 
+use dnsdyno_engine::{Asked, Control};
 use dnsdyno_queries::Queries;
 use dnsdyno_record::{Check, TlsCheck};
 use dnsdyno_sys::clock;
@@ -27,11 +28,12 @@ use crate::error::{CheckFailed, RunError};
 /// Sends the first of `queries` over each transport that `kind` and `description` have.
 ///
 /// # Errors
-/// If a transport cannot be opened, or the server gave no usable answer over one.
+/// If a transport cannot be opened, the server gave no usable answer over one, or `control` has stopped the run.
 pub(crate) fn check_server(
     kind: Kind,
     description: &Description,
     queries: &Queries,
+    control: &Control,
 ) -> Result<Vec<Check>, RunError> {
     let message = queries.check_message(QUERY_ID, clock::wall_ns());
     let (mut checks, mut sentences) = (Vec::new(), Vec::new());
@@ -49,13 +51,16 @@ pub(crate) fn check_server(
     let exchanged: Vec<_> = std::thread::scope(|scope| -> io::Result<_> {
         let mut threads = Vec::with_capacity(parts.len());
         for (opened, (kind, description)) in opened.into_iter().zip(&parts) {
-            let exchange = Exchange { question: &message, description };
+            let exchange = Exchange { question: &message, description, control };
             let thread = std::thread::Builder::new();
             threads.push(thread.spawn_scoped(scope, move || exchange_over(opened, *kind, exchange))?);
         }
         Ok(threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect())
     })
     .map_err(RunError::Thread)?;
+    if let Some(cause) = control.cause().filter(|_| control.asked() != Asked::Nothing) {
+        return Err(RunError::StoppedBefore(cause));
+    }
     for ((kind, description), exchanged) in parts.iter().zip(exchanged) {
         let Ok(exchanged) = exchanged else { continue };
         let (kind, mut check) = (*kind, check_of(*kind, &message, &exchanged));
@@ -74,10 +79,11 @@ pub(crate) fn check_server(
 }
 
 fn exchange_over(opened: Opened, kind: PartKind, exchange: Exchange<'_>) -> Exchanged {
-    let Exchange { question, description } = exchange;
+    let Exchange { question, description, control } = exchange;
     let mut exchanged = opened.visit(exchange);
     let is_silent = matches!(exchanged.problem, Some(Problem::NoAnswer { .. }));
-    if is_silent && kind == PartKind::Udp && description.proxy.is_none() {
+    let is_stopped = control.asked() != Asked::Nothing;
+    if is_silent && !is_stopped && kind == PartKind::Udp && description.proxy.is_none() {
         let from = elsewhere::answering_address(question, description);
         exchanged.problem = from.map(|from| Problem::Elsewhere { from }).or(exchanged.problem);
     }

@@ -58,7 +58,7 @@ impl Runner for LocalRunner {
         };
         let paths = Paths { plan, over_sockets: over_sockets.as_ref() };
         let Prepared { plan, kind, opened, backend, own_files } = paths.open(loaded, &seat, observer)?;
-        let checks = check(&plan, loaded, observer)?;
+        let checks = check(&plan, loaded, control, observer)?;
         opened.visit(Run {
             plan: &plan,
             loaded,
@@ -88,12 +88,17 @@ struct Prepared {
 }
 
 /// Asks the server before the load, if the plan says so; last, so that a mistake on this host is told first.
-fn check(plan: &Plan, loaded: &Loaded, observer: &mut dyn Observer) -> Result<Vec<Check>, RunError> {
+fn check(
+    plan: &Plan,
+    loaded: &Loaded,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Check>, RunError> {
     if !plan.check {
         return Ok(Vec::new());
     }
     let (kind, description) = describe(plan, &loaded.queries);
-    let checks = check_server(kind, &description, &loaded.queries)?;
+    let checks = check_server(kind, &description, &loaded.queries, control)?;
     observer.note(&Note::Checked(&checks));
     Ok(checks)
 }

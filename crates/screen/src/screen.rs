@@ -4,12 +4,12 @@
 
 use std::error::Error;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
 use dnsdyno_report::{check_line, refusal, summary};
-use dnsdyno_runner::{Control, Live, Note, Observer};
+use dnsdyno_runner::{Live, Note, Observer};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{bytes, count, counted, length};
 
@@ -62,8 +62,6 @@ pub struct Program {
     pub print: fn(&str),
     /// The columns of standard output.
     pub width: fn() -> usize,
-    /// Lets signals stop the run, not the program, from now on; `Leave` is called before they end the process.
-    pub handle_signals: fn(Arc<Control>, Leave) -> std::io::Result<()>,
     /// Set when the user asks for the state of the run.
     pub state_requests: Arc<AtomicBool>,
 }
@@ -73,9 +71,9 @@ pub struct Program {
 pub struct Screen {
     progress: Progress,
     program: Program,
-    /// Stops the run.
-    control: Arc<Control>,
     shown: Shown,
+    /// The terminal, once it has the screen.
+    terminal: Arc<OnceLock<Arc<Terminal>>>,
     run: Option<Run>,
 }
 
@@ -104,10 +102,16 @@ enum Shown {
 }
 
 impl Screen {
-    /// A screen for a run that `control` can stop.
-    pub fn new(progress: Progress, control: Arc<Control>, program: Program) -> Screen {
+    /// A screen for a run.
+    pub fn new(progress: Progress, program: Program) -> Screen {
         let shown = if progress == Progress::Quiet { Shown::Nowhere } else { Shown::Lines(Box::default()) };
-        Screen { progress, program, control, shown, run: None }
+        Screen { progress, program, shown, terminal: Arc::default(), run: None }
+    }
+
+    /// Leaves the screen if there is one by then: for a process that ends at once.
+    pub fn leave(&self) -> Leave {
+        let terminal = Arc::clone(&self.terminal);
+        Arc::new(move || terminal.get().into_iter().for_each(|terminal| terminal.close()))
     }
 
     /// Leaves the screen, and prints the messages that came during the run.
@@ -228,10 +232,7 @@ impl Observer for Screen {
         });
         let wants_screen = self.progress == Progress::Auto && environment_allows_a_screen();
         let terminal = wants_screen.then(Terminal::of_stderr).flatten().filter(Terminal::is_large_enough);
-        let terminal = terminal.map(Arc::new);
-        let leaving = terminal.clone();
-        let leave: Leave = Arc::new(move || leaving.iter().for_each(|terminal| terminal.close()));
-        (self.program.handle_signals)(Arc::clone(&self.control), leave)?;
+        let terminal = terminal.map(|terminal| Arc::clone(self.terminal.get_or_init(|| Arc::new(terminal))));
         if let Some(terminal) = terminal {
             let show = Show::begin(terminal, header, State::new(header, schedule_end_ns))?;
             self.shown = Shown::Screen { show, kept: Vec::new(), more: 0 };

@@ -7,6 +7,7 @@
 
 use std::net::SocketAddr;
 
+use dnsdyno_engine::{Asked, Control};
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, NotSentReason, StreamFailure,
 };
@@ -22,6 +23,8 @@ pub(super) struct Exchange<'a> {
     /// The query, with ID 0.
     pub(super) question: &'a [u8],
     pub(super) description: &'a Description,
+    /// Ends the exchange.
+    pub(super) control: &'a Control,
 }
 
 /// What came of it.
@@ -119,13 +122,14 @@ impl Exchange<'_> {
         let begun_ns = transport.now_ns();
         heard.expected = self.question.get(HEADER_LEN..).unwrap_or_default().to_vec();
         heard.sent_ns = begun_ns;
-        while *attempts < most_attempts && !heard.is_over() {
+        let is_over = |heard: &Heard| heard.is_over() || self.control.asked() != Asked::Nothing;
+        while *attempts < most_attempts && !is_over(heard) {
             let until_ns = transport.now_ns() + each_ns;
             match send(transport, heard, self.question, QUERY_ID, until_ns) {
                 true => *attempts += 1,
                 false => break,
             }
-            listen(transport, heard, until_ns, Heard::is_over);
+            listen(transport, heard, until_ns, is_over);
         }
         transport.now_ns() - begun_ns
     }

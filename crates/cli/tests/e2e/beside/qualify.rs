@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -222,7 +221,7 @@ fn a_server_that_leaks_memory_and_dies_in_the_long_run_fails_it_with_when_it_die
         }
         let ran = work.dnsdyno(&words).gives(1);
         let died = server.process.try_wait().unwrap().expect("the server has died by itself");
-        assert_eq!(died.signal(), Some(Signal::ABORT.as_raw()), "for want of memory");
+        assert_eq!(died.code(), Some(3), "for want of memory: {died}");
         must_say(
             &work,
             &ran,
