@@ -139,7 +139,11 @@ fn run() -> Value {
         "passes": or_null_number("Passes through the source; null where the record has no end."),
         "checks": list_of("Check", "What the server answered before the load."),
         "version": text("Version of the generator."),
-        "command_line": { "type": "array", "items": { "type": "string" }, "description": "As typed, with `(secret)` in the place of keys and credentials." },
+        "command_line": {
+            "type": "array",
+            "items": { "type": "string" },
+            "description": "As typed, with `(secret)` in the place of keys and credentials.",
+        },
     })
 }
 

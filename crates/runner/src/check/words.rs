@@ -1,5 +1,7 @@
 //! What stopped a check, in one sentence with the cure.
 
+use std::net::SocketAddr;
+
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_record::Check;
 use dnsdyno_text::shown;
@@ -69,20 +71,32 @@ pub(super) fn sentence(
              in between?",
             shown(&check.query, LONGEST)
         ),
-        Problem::Elsewhere { from } => format!(
-            "{server} answers from another address, {from}, and clients take no such answer: let it listen on {} itself, \
-             not on a wildcard address (BIND, NSD and Knot have `listen-on`, `ip-address` and `listen` for that); or load \
-             {from}; or take answers from any address with --any-source",
-            server.ip()
-        ),
-        Problem::NoAnswer { waited_ns } => format!(
-            "no answer from {server} over {over} within {:.0} s ({} sent for `{}`); {CHECK_ADDRESS}, and that no \
-             firewall drops it",
-            *waited_ns as f64 * 1e-9,
-            if check.attempts == 1 { "one query".to_owned() } else { format!("{} queries", check.attempts) },
-            shown(&check.query, LONGEST)
-        ),
+        Problem::Elsewhere { from } => elsewhere(server, *from),
+        Problem::NoAnswer { waited_ns } => no_answer(server, *waited_ns, check),
     }
+}
+
+/// The server answers from an address that was not asked.
+fn elsewhere(server: SocketAddr, from: SocketAddr) -> String {
+    format!(
+        "{server} answers from another address, {from}, and clients take no such answer: let it listen on {} itself, \
+         not on a wildcard address (`listen-on` in BIND, `ip-address` in NSD, `listen` in Knot); or load {from}; or \
+         take answers from any address with --any-source",
+        server.ip()
+    )
+}
+
+/// Nothing came.
+fn no_answer(server: SocketAddr, waited_ns: u64, check: &Check) -> String {
+    let sent =
+        if check.attempts == 1 { "one query".to_owned() } else { format!("{} queries", check.attempts) };
+    format!(
+        "no answer from {server} over {} within {:.0} s ({sent} sent for `{}`); {CHECK_ADDRESS}, and that no firewall \
+         drops it",
+        check.transport,
+        waited_ns as f64 * 1e-9,
+        shown(&check.query, LONGEST)
+    )
 }
 
 /// What ended a connection without an answer.
