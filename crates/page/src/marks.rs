@@ -1,4 +1,5 @@
-//! What all charts that are drawn here have in common: the shapes of points, and the labels of axes.
+//! What all charts that are drawn here have in common: their size and their frame, the shapes of points, and the labels
+//! of axes.
 
 use dnsdyno_text::svg::{Place, polygon};
 use dnsdyno_text::units::rate;
@@ -40,6 +41,16 @@ pub(crate) fn decade(power: i32) -> String {
 }
 
 const SHAPES: usize = 4;
+
+/// The size of a chart.
+pub(crate) const WIDTH: f64 = 460.0;
+pub(crate) const HEIGHT: f64 = 290.0;
+
+/// The frame in it.
+pub(crate) const LEFT: f64 = 58.0;
+pub(crate) const RIGHT: f64 = 448.0;
+pub(crate) const TOP: f64 = 16.0;
+pub(crate) const BOTTOM: f64 = 240.0;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@
 use dnsdyno_text::escaped;
 use dnsdyno_text::svg::{Axis, Frame, Place, line, polyline, round_step, text};
 
-use crate::marks::{arrow, decade, shape, short};
+use crate::marks::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, arrow, decade, shape, short};
 
 /// A chart.
 pub(super) struct Chart {
@@ -194,12 +194,6 @@ fn dashes(number: usize) -> &'static str {
     DASHES[number % DASHES.len()]
 }
 
-const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 290.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 448.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 240.0;
 /// Of the letters of a label, on average.
 const WIDTH_OF_LETTER: f64 = 6.6;
 /// The part of a place in which the points of all curves stand.

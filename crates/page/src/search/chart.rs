@@ -15,7 +15,7 @@ use dnsdyno_text::units::{duration, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
 use super::words::{slow, word};
-use crate::marks::{arrow, decade, shape, short};
+use crate::marks::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, arrow, decade, shape, short};
 
 /// What a trial has on a vertical axis.
 struct Height {
@@ -261,13 +261,6 @@ fn exact(load: f64) -> String {
     let text = short(load);
     if text.len() <= 5 { text } else { rate(load) }
 }
-
-const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 290.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 448.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 240.0;
 
 /// Beyond the lowest and the highest load.
 const ROOM: f64 = 1.12;
