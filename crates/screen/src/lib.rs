@@ -15,6 +15,7 @@ mod lines;
 mod moving;
 mod options;
 mod palette;
+mod place;
 mod recent;
 mod screen;
 mod show;
@@ -26,5 +27,6 @@ mod watch;
 #[cfg(test)]
 mod sample;
 
-pub use screen::{Leave, Program, Progress, Screen};
+pub use place::{Leave, Progress};
+pub use screen::{Program, Screen};
 pub use watch::{WatchForm, WatchProgram, WatchScreen};

@@ -3,9 +3,8 @@
 //! It writes to standard error, so that standard output has only the summary.
 
 use std::error::Error;
-use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
 use dnsdyno_report::{check_line, refusal, summary};
@@ -14,23 +13,10 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{bytes, count, counted, length};
 
 use crate::lines::{self, Lines};
+use crate::place::{Leave, Place, Progress};
 use crate::show::Show;
 use crate::state::{Passed, State};
-use crate::terminal::{Terminal, width_of_lines};
-
-/// How the progress of a run is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// On a screen where standard error is a terminal that can have one, else as lines.
-    Auto,
-    /// As lines.
-    Lines,
-    /// Not at all.
-    Quiet,
-}
-
-/// Leaves the screen; for whoever ends the process.
-pub type Leave = Arc<dyn Fn() + Send + Sync>;
+use crate::terminal::width_of_lines;
 
 /// What a replay begins with, in words.
 fn replay(
@@ -72,8 +58,7 @@ pub struct Screen {
     progress: Progress,
     program: Program,
     shown: Shown,
-    /// The terminal, once it has the screen.
-    terminal: Arc<OnceLock<Arc<Terminal>>>,
+    place: Place,
     run: Option<Run>,
 }
 
@@ -105,13 +90,12 @@ impl Screen {
     /// A screen for a run.
     pub fn new(progress: Progress, program: Program) -> Screen {
         let shown = if progress == Progress::Quiet { Shown::Nowhere } else { Shown::Lines(Box::default()) };
-        Screen { progress, program, shown, terminal: Arc::default(), run: None }
+        Screen { progress, program, shown, place: Place::default(), run: None }
     }
 
     /// Leaves the screen if there is one by then: for a process that ends at once.
     pub fn leave(&self) -> Leave {
-        let terminal = Arc::clone(&self.terminal);
-        Arc::new(move || terminal.get().into_iter().for_each(|terminal| terminal.close()))
+        self.place.leave()
     }
 
     /// Leaves the screen, and prints the messages that came during the run.
@@ -230,10 +214,7 @@ impl Observer for Screen {
             is_open: header.headline == Headline::Response && !header.phases.is_empty(),
             judged_to_ns: 0,
         });
-        let wants_screen = self.progress == Progress::Auto && environment_allows_a_screen();
-        let terminal = wants_screen.then(Terminal::of_stderr).flatten().filter(Terminal::is_large_enough);
-        let terminal = terminal.map(|terminal| Arc::clone(self.terminal.get_or_init(|| Arc::new(terminal))));
-        if let Some(terminal) = terminal {
+        if let Some(terminal) = self.place.take(self.progress) {
             let show = Show::begin(terminal, header, State::new(header, schedule_end_ns))?;
             self.shown = Shown::Screen { show, kept: Vec::new(), more: 0 };
         }
@@ -285,14 +266,6 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-/// Whether the terminal can move its cursor, and the user wants colours (by the convention of no-color.org): else there
-/// are lines.
-pub(crate) fn environment_allows_a_screen() -> bool {
-    let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let can_move = is_set("TERM").is_some_and(|term| term != "dumb");
-    can_move && is_set("NO_COLOR").is_none() && std::io::stderr().is_terminal()
 }
 
 /// Messages that are kept for after the screen; the record has all of them.

@@ -10,7 +10,7 @@ mod draw;
 
 use std::error::Error;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use dnsdyno_record::{Digest, Event, Header, Interval};
 use dnsdyno_report::json_line;
@@ -19,9 +19,8 @@ use dnsdyno_text::safe;
 use serde_json::{Value, json};
 
 use crate::moving::SeriesTracks;
-use crate::screen::environment_allows_a_screen;
+use crate::place::Place;
 use crate::show::Show;
-use crate::terminal::Terminal;
 use crate::{Leave, Progress};
 
 /// How what moves is shown.
@@ -49,8 +48,7 @@ pub struct WatchScreen {
     program: WatchProgram,
     control: Arc<Control>,
     shown: Shown,
-    /// The terminal, once it has the screen.
-    terminal: Arc<OnceLock<Arc<Terminal>>>,
+    place: Place,
     /// Why standard output takes nothing more.
     failed: Option<io::Error>,
 }
@@ -65,13 +63,12 @@ enum Shown {
 impl WatchScreen {
     /// For watching that `control` can end.
     pub fn new(form: WatchForm, control: Arc<Control>, program: WatchProgram) -> WatchScreen {
-        WatchScreen { form, program, control, shown: Shown::Nowhere, terminal: Arc::default(), failed: None }
+        WatchScreen { form, program, control, shown: Shown::Nowhere, place: Place::default(), failed: None }
     }
 
     /// Leaves the screen if there is one by then: for a process that ends at once.
     pub fn leave(&self) -> Leave {
-        let terminal = Arc::clone(&self.terminal);
-        Arc::new(move || terminal.get().into_iter().for_each(|terminal| terminal.close()))
+        self.place.leave()
     }
 
     /// Leaves the screen, and prints the messages that came meanwhile; as JSON the sum.
@@ -136,9 +133,10 @@ impl Observer for WatchScreen {
     }
 
     fn begins(&mut self, header: &Header, end_ns: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let wants_screen = self.form == WatchForm::Shown(Progress::Auto) && environment_allows_a_screen();
-        let terminal = wants_screen.then(Terminal::of_stderr).flatten().filter(Terminal::is_large_enough);
-        let terminal = terminal.map(|terminal| Arc::clone(self.terminal.get_or_init(|| Arc::new(terminal))));
+        let terminal = match self.form {
+            WatchForm::Shown(progress) => self.place.take(progress),
+            WatchForm::Json => None,
+        };
         let moving = SeriesTracks::new(header, end_ns);
         for missing in moving.missing() {
             self.print(format!("dnsdyno: {missing}"));
