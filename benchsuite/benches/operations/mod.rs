@@ -101,6 +101,7 @@ fn engine<T: Transport + Send>(times: u64, link: T) {
     let job = Job {
         source: Source::Whole(&queries),
         load: &load,
+        part: None,
         limit: None,
         end_ns: None,
         timeout_ns: SECOND_NS,

@@ -39,7 +39,7 @@ impl Wanted<'_> {
         observer: &mut dyn Observer,
         query_logs: Option<QueryLogs<'_>>,
     ) -> Result<FinishedRun, RunError> {
-        let job = RunJob { plans, keep: self.keep(), query_logs };
+        let job = RunJob { query_logs, ..RunJob::new(plans, self.keep()) };
         let run = self.runner.run(&job, self.control, observer)?;
         self.tell_of(&run);
         Ok(run)

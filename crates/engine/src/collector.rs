@@ -10,6 +10,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, PerClient, Tally, add_explanations};
+use dnsdyno_plan::Part;
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
@@ -166,7 +167,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             last_offset_ns: wall_offset_ns(),
             worst_step_ns: 0,
             control,
-            coverage: Coverage::new(job),
+            coverage: Coverage::new(job, workers.len()),
             has_reported_stop: false,
             reported_up_to_ns: 0,
             wall_offset_ns,
@@ -295,6 +296,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             tally,
             arrivals: merged(&interval_pages.arrivals),
             workers: uses,
+            agents: Vec::new(),
             watched: Vec::new(),
         };
         self.tally.merge(&interval.tally);
@@ -379,6 +381,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                 .map_or(0.0, |queries| self.tally.scheduled as f64 / queries.max(1) as f64),
             interface: None,
             queries_per_client,
+            agents: Vec::new(),
             explanations,
             // The caller, which reads the source and compares the answers, adds both.
             replay: None,
@@ -387,6 +390,10 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             tally: self.tally,
             arrivals: self.arrivals,
         }
+    }
+
+    fn part(&self) -> Part {
+        self.job.part(self.workers.len())
     }
 
     fn ended(&self) -> Ended {
@@ -401,7 +408,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             return Ended::Interrupted;
         }
         match &self.job.limit {
-            Some((limit, what)) if self.tally.scheduled >= *limit => what.clone(),
+            Some((limit, what)) if self.tally.scheduled >= self.part().queries_before(*limit) => what.clone(),
             _ => Ended::ByTime,
         }
     }
@@ -416,7 +423,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             }
             // Until the query after the last one would have been due.
             (Ended::ByCount | Ended::ByPasses, Load::Open { curve, .. }) => {
-                curve.due_at(self.tally.scheduled).or(curve.duration_ns()).unwrap_or(exhausted_ns)
+                let next = self.part().number_of(self.tally.scheduled);
+                curve.due_at(next).or(curve.duration_ns()).unwrap_or(exhausted_ns)
             }
             _ => exhausted_ns,
         }
@@ -452,6 +460,11 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             socket_drops: self.arrivals.socket_drops,
             fragments: self.workers.iter().map(|worker| worker.resources.fragments).max().unwrap_or(0),
             lasted_ns: end_ns,
+            first_send_late_ns: closings()
+                .filter_map(|closing| closing.first_send)
+                .min()
+                .map(|first| first.sent_ns.saturating_sub(first.due_ns)),
+            partial_intervals: 0,
             // The caller, which opened the transports, adds what concerns the interface.
             interface_packets: None,
             datagrams_only: false,

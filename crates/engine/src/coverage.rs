@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use dnsdyno_plan::Part;
 use dnsdyno_plan::schedule::{Curve, Load};
 
 use crate::job::Job;
@@ -17,7 +18,9 @@ use crate::job::Job;
 /// The load, as far as it says when queries can be due.
 pub(crate) struct Coverage<'a> {
     load: &'a Load,
-    /// Queries at most.
+    /// The queries of this process are a part of its queries.
+    part: Part,
+    /// Queries at most, of the whole load.
     limit: u64,
     /// No query is scheduled at this instant or later.
     end_ns: u64,
@@ -31,9 +34,10 @@ pub(crate) struct Exhausted {
 }
 
 impl<'a> Coverage<'a> {
-    pub(crate) fn new(job: &Job<'a>) -> Coverage<'a> {
+    pub(crate) fn new(job: &Job<'a>, workers: usize) -> Coverage<'a> {
         Coverage {
             load: job.load,
+            part: job.part(workers),
             limit: job.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit),
             end_ns: job.end_ns.unwrap_or(u64::MAX),
         }
@@ -50,7 +54,7 @@ impl<'a> Coverage<'a> {
     ) -> u64 {
         match self.load.curve() {
             // However it has ended: all that were due have been scheduled.
-            Some(curve) => covered(&interval, curve, due_at(curve, before + scheduled)),
+            Some(curve) => covered(&interval, curve, due_at(curve, self.part.number_of(before + scheduled))),
             None => self.without_schedule(interval, scheduled, exhausted),
         }
     }
@@ -69,7 +73,8 @@ impl<'a> Coverage<'a> {
         let stopped = exhausted.filter(|exhausted| exhausted.is_stopped);
         let due = stopped.map_or(u64::MAX, |stopped| curve.due_by(stopped.at_ns)).min(self.limit);
         let due_before = |t_ns: u64| if t_ns == 0 { 0 } else { curve.due_by(t_ns - 1).min(due) };
-        let asked = due_before(interval.end) - due_before(interval.start);
+        let own_before = |t_ns: u64| self.part.queries_before(due_before(t_ns));
+        let asked = own_before(interval.end) - own_before(interval.start);
         (covered(&interval, curve, due_at(curve, due)), asked)
     }
 
@@ -118,7 +123,7 @@ mod tests {
     }
 
     fn coverage(load: &Load, limit: u64, end_ns: u64) -> Coverage<'_> {
-        Coverage { load, limit, end_ns }
+        Coverage { load, part: Part::whole(1), limit, end_ns }
     }
 
     /// Intervals of 250 ms.

@@ -1,7 +1,7 @@
 //! The settings of a run, and the part of each worker.
 
-use dnsdyno_plan::StopLimits;
 use dnsdyno_plan::schedule::{Cursor, Load, Replay};
+use dnsdyno_plan::{Part, StopLimits};
 use dnsdyno_record::Ended;
 use dnsdyno_transport::{Group, Transport};
 
@@ -20,7 +20,9 @@ pub struct Job<'a> {
     pub source: Source<'a>,
     /// When to send them.
     pub load: &'a Load,
-    /// The largest number of queries to schedule, and how a run that reaches it has ended.
+    /// Which workers of the load are those of this process, where others make it too; there is a transport for each.
+    pub part: Option<Part>,
+    /// The largest number of queries to schedule, of the whole load, and how a run that reaches it has ended.
     pub limit: Option<(u64, Ended)>,
     /// Schedule no query at this instant or later. In open loop the curve has its own end.
     pub end_ns: Option<u64>,
@@ -45,6 +47,11 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The part of the load that this process makes with so many workers.
+    pub(crate) fn part(&self, workers: usize) -> Part {
+        self.part.unwrap_or(Part::whole(workers))
+    }
+
     /// The channels of each group over all transports, and their message IDs: none if responses are not waited for.
     pub(crate) fn group_slots<T: Transport>(&self, transports: &[T]) -> Vec<GroupSlots> {
         let mut slots = slots_by_load(transports, self.load);
@@ -68,7 +75,7 @@ impl Job<'_> {
     /// A worker's part of the load: every `workers`-th query, and its part of the window. If the source assigns queries
     /// to clients, each worker goes through all queries and schedules those of its own clients.
     pub(crate) fn pace(&self, share: Share) -> Pace {
-        let Share { worker, workers } = share;
+        let Share { worker, workers, .. } = share;
         let part = |window: u32| window / workers + u32::from(worker < window % workers);
         let end_ns = self.end_ns.unwrap_or(u64::MAX);
         let queries = match self.source {

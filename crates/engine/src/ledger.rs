@@ -20,6 +20,7 @@ use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
 use crate::inflight::SentQuery;
+use crate::sender::FirstSend;
 use crate::supply::ReaderWaits;
 
 /// What a worker passes to the collector.
@@ -43,6 +44,8 @@ pub(crate) struct Closing {
     pub(crate) last_answer_ns: Option<u64>,
     /// Responses received after their interval was passed on.
     pub(crate) late_after_settled: u64,
+    /// Its first query.
+    pub(crate) first_send: Option<FirstSend>,
     /// Due queries that found no free ID.
     pub(crate) id_waits: u64,
     /// Due queries in open loop that found no client to send them.

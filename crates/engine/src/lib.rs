@@ -94,7 +94,8 @@ pub fn run<T: Transport + Send>(
             let (blank_in, blank_out) = RingBuffer::new(PAGES_QUEUED);
             let cpu = job.cpus.get(number).copied();
             let collector = collector.clone();
-            let share = Share { worker: number as u32, workers: workers as u32 };
+            let (own, part) = (number as u32, job.part(workers));
+            let share = Share { own, worker: part.worker(own), workers: part.of };
             let thread = thread::Builder::new().spawn_scoped(scope, move || {
                 let _failing = signals.fail_on_panic();
                 // First, so that the worker's memory is near its CPU. If the CPU is no longer available, the kernel

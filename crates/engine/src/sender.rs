@@ -45,6 +45,16 @@ pub(crate) struct Sender {
     pub(crate) connection_waits: u64,
     /// Queries sent over each channel, without retries.
     pub(crate) sent_by_channel: Vec<u64>,
+    /// The first query that was sent.
+    pub(crate) first_send: Option<FirstSend>,
+}
+
+/// When a first query was due, and when it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FirstSend {
+    /// 0 in a closed loop: all its windows are open from the start.
+    pub(crate) due_ns: u64,
+    pub(crate) sent_ns: u64,
 }
 
 impl Sender {
@@ -61,6 +71,7 @@ impl Sender {
             id_waits: 0,
             connection_waits: 0,
             sent_by_channel: vec![0; channels],
+            first_send: None,
         }
     }
 
@@ -227,6 +238,11 @@ impl Sender {
             let (accepted, rest) = self.places.split_at(sent.accepted);
             if let Some(count) = self.sent_by_channel.get_mut(channel) {
                 *count += accepted.len() as u64;
+            }
+            if self.first_send.is_none() && sent.accepted > 0 {
+                let first = transactions.groups.all[number].waiting.front().filter(|_| pace.is_open());
+                self.first_send =
+                    Some(FirstSend { due_ns: first.map_or(0, |query| query.due.intended_ns), sent_ns });
             }
             transactions.note_sent(number, accepted, &self.batch, sent_ns);
             if transactions.expects_responses() {

@@ -3,9 +3,11 @@
 /// A worker's share of the clients of a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// The number of the worker.
+    /// The number of the worker in this process.
+    pub(crate) own: u32,
+    /// Its number among all workers of the load, which several processes may make.
     pub(crate) worker: u32,
-    /// The number of workers.
+    /// The number of all workers.
     pub(crate) workers: u32,
 }
 

@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The queries of this worker, for a table with so many slots.
+    /// The queries of this worker of the process, for a table with so many slots.
     pub(crate) fn supply(&self, worker: u32, slots: usize) -> Box<dyn Supply + 'a> {
         match *self {
             Source::Whole(queries) => Box::new(queries),
@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
     }
 
     /// Chooses the next query of a block. That of a chunk is the next one there.
-    pub(crate) fn picker(&self, Share { worker, workers }: Share) -> Picker {
+    pub(crate) fn picker(&self, Share { worker, workers, .. }: Share) -> Picker {
         match self.whole() {
             Some(queries) => queries.picker(worker, workers),
             None => Queries::default().picker(worker, workers),

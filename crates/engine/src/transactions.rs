@@ -41,17 +41,17 @@ impl<'a> Transactions<'a> {
     /// For a worker with these groups of channels.
     pub(crate) fn new(
         job: &Job<'a>,
-        Share { worker, workers }: Share,
+        Share { own, worker, workers }: Share,
         table: InFlight,
         ledger: Ledger,
         groups: Groups,
         connections: Connections,
     ) -> Self {
         let share = WorkerShare { worker, workers, start_unix_ns: job.start_unix_ns };
-        let queries = job.source.supply(worker, table.slots());
+        let queries = job.source.supply(own, table.slots());
         let whole = job.source.whole();
         let rewriter = Rewriter::new(&*queries, share, table.slots(), table.channels());
-        let log = Log(job.query_logs.map(|log_of| log_of(worker)));
+        let log = Log(job.query_logs.map(|log_of| log_of(own)));
         Transactions {
             fallback: Fallback::of(&groups, table.fallback(), job.strips_edns),
             plain: whole.filter(|_| rewriter.is_empty() && !log.is_some()),

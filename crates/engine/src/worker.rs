@@ -90,6 +90,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.transactions.count_clients(end_ns, true);
         let closing = Closing {
             end_ns,
+            first_send: self.sender.first_send,
             id_waits: self.sender.id_waits,
             connection_waits: self.sender.connection_waits,
             reader_waits: self.transactions.queries.reader_waits(),

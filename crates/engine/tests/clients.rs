@@ -123,6 +123,7 @@ fn run_chains(link: SimConfig, timeout_ns: u64) -> (Sum, Vec<Arc<Mutex<Seen>>>, 
     let job = Job {
         source: Source::Clients(&models),
         load: &Load::OfSource,
+        part: None,
         limit: None,
         end_ns: Some(END_NS),
         timeout_ns,

@@ -69,6 +69,7 @@ fn told<'a>(
     let job = Job {
         source: Source::Whole(&queries),
         load,
+        part: None,
         limit: None,
         end_ns,
         stop_limits: StopLimits::default(),

@@ -341,6 +341,7 @@ fn run_in(
     let job = Job {
         source: Source::Whole(&queries),
         load,
+        part: None,
         limit: None,
         end_ns: Some(SECOND_NS),
         timeout_ns: 200 * MS,

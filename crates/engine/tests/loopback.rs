@@ -36,6 +36,7 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
     let job = Job {
         source: Source::Whole(&queries),
         load,
+        part: None,
         limit: None,
         end_ns: Some(SECOND_NS / 2),
         timeout_ns: SECOND_NS / 2,

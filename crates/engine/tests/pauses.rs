@@ -118,6 +118,7 @@ fn run_over(clients: Clients, load: &Load) -> Sum {
     let job = Job {
         source: Source::Whole(&queries()),
         load,
+        part: None,
         limit: None,
         end_ns: Some(4 * SECOND_NS),
         timeout_ns: 2 * SECOND_NS,

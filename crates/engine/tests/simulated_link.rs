@@ -37,6 +37,7 @@ fn job<'a>(queries: &'a Queries, load: &'a Load) -> Job<'a> {
     Job {
         source: Source::Whole(queries),
         load,
+        part: None,
         limit: None,
         end_ns: None,
         stop_limits: StopLimits::default(),

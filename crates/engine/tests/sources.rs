@@ -62,6 +62,7 @@ fn run_on(
     let job = Job {
         source: Source::Whole(queries),
         load,
+        part: None,
         limit: None,
         end_ns: Some(SECOND_NS),
         timeout_ns: 2 * SECOND_NS,

@@ -77,6 +77,7 @@ fn run_fed(
     let job = Job {
         source: Source::Fed(&feeds),
         load,
+        part: None,
         limit: None,
         end_ns,
         timeout_ns: SECOND_NS / 5,

@@ -56,7 +56,101 @@ pub struct Evidence {
     pub worst_worker_wait: f64,
     /// Largest jump of the wall clock relative to the monotonic clock, in nanoseconds.
     pub clock_step_ns: i64,
+    /// How late the first query left, in nanoseconds; in a closed loop, after the start of the run. `None` where none was
+    /// sent, and in a record of before it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_send_late_ns: Option<u64>,
+    /// Intervals that lack the part of an agent, of a run on several hosts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub partial_intervals: u64,
     /// Processes that may run on our CPUs: the server, and others that used more than a tenth of a CPU.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+}
+
+impl Evidence {
+    /// Adds what is known of another generator that has made a part of the same load: shares and instants are those of
+    /// the worse one.
+    pub fn join(&mut self, other: &Evidence) {
+        let larger = |mine: &mut u64, theirs: u64| *mine = (*mine).max(theirs);
+        let more = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
+        self.open_loop |= other.open_loop;
+        self.datagrams_only |= other.datagrams_only;
+        larger(&mut self.schedule_ns, other.schedule_ns);
+        larger(&mut self.scheduled_until_ns, other.scheduled_until_ns);
+        larger(&mut self.lasted_ns, other.lasted_ns);
+        larger(&mut self.timeout_ns, other.timeout_ns);
+        // That of the whole load, which each generator knows.
+        larger(&mut self.window, other.window);
+        larger(&mut self.reader_waited_ns, other.reader_waited_ns);
+        larger(&mut self.last_local_port, other.last_local_port);
+        larger(&mut self.partial_intervals, other.partial_intervals);
+        more(&mut self.workers, other.workers);
+        more(&mut self.socket_drops, other.socket_drops);
+        more(&mut self.fragments, other.fragments);
+        more(&mut self.id_waits, other.id_waits);
+        more(&mut self.connection_waits, other.connection_waits);
+        more(&mut self.reader_waits, other.reader_waits);
+        more(&mut self.connects_without_port, other.connects_without_port);
+        more(&mut self.sockets, other.sockets);
+        let ports = [self.first_local_port, other.first_local_port].into_iter().filter(|port| *port > 0);
+        self.first_local_port = ports.min().unwrap_or(0);
+        // Unknown for the whole where it is unknown for one.
+        let packets = self.interface_packets.zip(other.interface_packets);
+        self.interface_packets = packets.map(|(mine, theirs)| mine.saturating_add(theirs));
+        self.first_send_late_ns = self.first_send_late_ns.max(other.first_send_late_ns);
+        self.busiest_worker_cpu = self.busiest_worker_cpu.max(other.busiest_worker_cpu);
+        self.worst_worker_wait = self.worst_worker_wait.max(other.worst_worker_wait);
+        if other.clock_step_ns.unsigned_abs() > self.clock_step_ns.unsigned_abs() {
+            self.clock_step_ns = other.clock_step_ns;
+        }
+        self.neighbours.extend(other.neighbours.iter().cloned());
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_generators_are_as_late_as_the_later_one_and_have_the_sockets_of_both() {
+        let one = Evidence {
+            open_loop: true,
+            schedule_ns: 10,
+            workers: 2,
+            sockets: 4,
+            socket_drops: 1,
+            interface_packets: Some(5),
+            first_send_late_ns: Some(70),
+            busiest_worker_cpu: 0.2,
+            clock_step_ns: -9,
+            first_local_port: 0,
+            ..Evidence::default()
+        };
+        let other = Evidence {
+            scheduled_until_ns: 12,
+            interface_packets: None,
+            first_send_late_ns: Some(90),
+            busiest_worker_cpu: 0.9,
+            clock_step_ns: 3,
+            first_local_port: 1_024,
+            ..one.clone()
+        };
+        let mut both = one.clone();
+        both.join(&other);
+        assert_eq!((both.workers, both.sockets, both.socket_drops, both.schedule_ns), (4, 8, 2, 10));
+        assert_eq!(
+            (both.scheduled_until_ns, both.first_send_late_ns, both.clock_step_ns),
+            (12, Some(90), -9)
+        );
+        assert_eq!(
+            (both.busiest_worker_cpu, both.interface_packets, both.first_local_port),
+            (0.9, None, 1_024)
+        );
+    }
 }

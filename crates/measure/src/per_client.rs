@@ -28,6 +28,17 @@ impl PerClient {
         let one = |((from_queries, to_queries), clients)| PerClient { from_queries, to_queries, clients };
         clients.into_iter().map(one).collect()
     }
+
+    /// The distribution over the clients of several distributions.
+    pub fn joined(distributions: impl IntoIterator<Item = PerClient>) -> Vec<PerClient> {
+        let mut clients: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+        for PerClient { from_queries, to_queries, clients: more } in distributions {
+            let sum = clients.entry((from_queries, to_queries)).or_default();
+            *sum = sum.saturating_add(more);
+        }
+        let one = |((from_queries, to_queries), clients)| PerClient { from_queries, to_queries, clients };
+        clients.into_iter().map(one).collect()
+    }
 }
 
 /// The range that has this number in it: eight in each octave.

@@ -23,6 +23,8 @@ pub struct Verdict {
 /// else that happened is a note.
 pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::default();
+    let partial = Warning::PartialIntervals { intervals: evidence.partial_intervals };
+    verdict.doubts.extend((evidence.partial_intervals > 0).then_some(partial));
     verdict.doubts.extend(sends_behind(sum, evidence));
     let not_sent = not_sent_by_us(sum);
     if not_sent > 0 {
@@ -228,6 +230,8 @@ mod tests {
         busiest_worker_cpu: 0.3,
         worst_worker_wait: 0.01,
         clock_step_ns: 1_000,
+        first_send_late_ns: Some(30_000),
+        partial_intervals: 0,
         neighbours: Vec::new(),
     };
 

@@ -165,6 +165,11 @@ pub enum Warning {
         #[serde(default)]
         last_port: u64,
     },
+    /// Intervals lack the part of an agent, of a run on several hosts.
+    PartialIntervals {
+        /// How many.
+        intervals: u64,
+    },
     /// The wall clock jumped relative to the monotonic clock.
     ClockStepped {
         /// The largest jump, signed, in nanoseconds.
@@ -195,6 +200,7 @@ impl Warning {
             Warning::IdsExhausted { .. } => "ids_exhausted",
             Warning::ClientsBusy { .. } => "clients_busy",
             Warning::PortsExhausted { .. } => "ports_exhausted",
+            Warning::PartialIntervals { .. } => "partial_intervals",
             Warning::ClockStepped { .. } => "clock_stepped",
         }
     }
@@ -266,6 +272,10 @@ impl Warning {
             Warning::PortsExhausted { .. } => {
                 "send from more addresses (--local-address 127.0.1.0/24), widen net.ipv4.ip_local_port_range, \
                  or send more queries over each connection (--queries-per-connection)"
+            }
+            Warning::PartialIntervals { .. } => {
+                "their counts are not those of the load: see which agent is missing, and join the records with \
+                 `dnsdyno merge` once it has given its own"
             }
             Warning::ClockStepped { .. } => {
                 "latencies are correct (they use the monotonic clock), but the dates in the record are not"
@@ -347,6 +357,9 @@ fn figures(warning: &Warning) -> String {
         Warning::ClientsBusy { waits, clients } => clients_busy(*waits, *clients),
         Warning::PortsExhausted { connects, first_port, last_port } => {
             ports_exhausted(*connects, *first_port, *last_port)
+        }
+        Warning::PartialIntervals { intervals } => {
+            format!("partial: {} without the part of an agent", counted(*intervals, "interval", "intervals"))
         }
         Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
     }

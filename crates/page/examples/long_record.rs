@@ -89,6 +89,7 @@ impl Server {
         let workers = self.workers(&tally);
         let (from_ns, to_ns) = (second * SECOND_NS, (second + 1) * SECOND_NS);
         Ok(Interval {
+            agents: Vec::new(),
             index: second,
             from_ns,
             to_ns,
@@ -175,6 +176,7 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
     let sent = digest.tally().scheduled;
     let evidence = Evidence { open_loop: true, sockets: 8, busiest_worker_cpu: 0.02, ..Evidence::default() };
     let sum = Sum {
+        agents: Vec::new(),
         to_ns: seconds * SECOND_NS,
         tally: digest.tally().clone(),
         arrivals: digest.arrivals().clone(),

@@ -200,6 +200,7 @@ mod tests {
         let workers = vec![WorkerUse { cpu_ns: index * index * 7_919, ..WorkerUse::default() }];
         let arrivals = Arrivals::default();
         Row::of(&Interval {
+            agents: Vec::new(),
             index,
             from_ns,
             to_ns,

@@ -214,6 +214,7 @@ groups! {
     /// What this host uses for the load.
     Generator {
         workers = "workers",
+        part = "part",
         pin = "no-pin",
         deep_idle = "deep-idle",
         clients = "clients",

@@ -22,6 +22,7 @@ use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
 use crate::messages::{MessagePlan, edns_size_needed, fixed_options};
 use crate::mix::{Mix, MixMember, Ways};
+use crate::part::Part;
 use crate::schedule::{Load, Phase, Shape};
 use crate::selection::{selection, source};
 use crate::servers::Lookup;
@@ -73,8 +74,10 @@ pub struct Plan {
     pub timeout_ns: u64,
     /// The length of an interval of the record, in nanoseconds.
     pub interval_ns: u64,
-    /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
+    /// Threads of this process that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
+    /// Which of the workers of the whole load they are. Rates, windows and clients are those of the whole load.
+    pub part: Part,
     /// Why so many, where the user gave no number.
     pub usual_workers: Option<UsualWorkers>,
     /// Whether the server is asked before the load.
@@ -83,7 +86,7 @@ pub struct Plan {
     pub pin: bool,
     /// Whether idle CPUs of this host may sleep deeply while the load runs.
     pub deep_idle: bool,
-    /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
+    /// Sockets of all workers of the whole load (of AF_XDP: source ports), or, where the transport has connections, clients with
     /// one connection each: at least `workers`.
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
@@ -123,13 +126,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// UDP sockets in addition to clients with connections, over all workers. `None` where there are none, or no
+    /// UDP sockets in addition to clients with connections, over all workers of this process. `None` where there are none, or no
     /// clients.
     pub fn udp_sockets(&self) -> Option<usize> {
         let has_sockets = |transport| matches!(transport, TransportKind::Udp | TransportKind::UdpTcp);
         let sockets = |member: &MixMember| match member.transport {
             TransportKind::UdpTcp => self.workers,
-            _ => self.clients_of(member),
+            _ => self.part.share(self.clients_of(member)),
         };
         let sockets = match self.mix.is_some() {
             true => self.mix.members.iter().filter(|member| has_sockets(member.transport)).map(sockets).sum(),
@@ -138,7 +141,8 @@ impl Plan {
         (self.transport.connects() && sockets > 0).then_some(sockets)
     }
 
-    /// Sockets, or, where any member has connections, clients with connections, over all workers and members.
+    /// Sockets, or, where any member has connections, clients with connections, over all members and all workers of this
+    /// process.
     pub fn total_clients(&self) -> usize {
         match self.mix.is_some() {
             true => self
@@ -146,20 +150,20 @@ impl Plan {
                 .members
                 .iter()
                 .filter(|one| self.is_client(one))
-                .map(|one| self.clients_of(one))
+                .map(|one| self.part.share(self.clients_of(one)))
                 .sum(),
-            false => self.clients,
+            false => self.part.share(self.clients),
         }
     }
 
-    /// Sockets or clients of a member, at least one per worker: its own number, or its part by weight of those of the
+    /// Sockets or clients of a member in the whole load, at least one per worker: its own number, or its part by weight of those of the
     /// run. Where others have connections, a member with UDP alone has a socket for each worker.
     pub fn clients_of(&self, member: &MixMember) -> usize {
         let shares = |one: &MixMember| one.clients.is_none() && self.is_client(one);
         let weights = self.mix.members.iter().filter(|one| shares(one)).map(|one| one.weight);
         let share = || (self.clients as f64 * member.weight / weights.sum::<f64>()).round() as usize;
         let clients = member.clients.unwrap_or_else(|| if shares(member) { share() } else { 0 });
-        clients.max(self.workers)
+        clients.max(self.part.of as usize)
     }
 
     /// Whether the sockets of a member count as the clients of the run.
@@ -284,9 +288,10 @@ impl Draft {
         let query_ns = query_ns(transport, &mix, &connections);
         let is_local = mix.servers().chain([&target]).any(|target| (host.is_local)(target.address.ip()));
         let usual = UsualWorkers::of(host.cores, is_local, &load, query_ns);
-        let Workers { workers, clients, usual, notes } =
+        let Workers { part, clients, usual, notes } =
             Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
         let local_ports = local_ports(&draft, clients, &backend)?;
+        let workers = part.workers as usize;
         let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
         let plan = Plan {
             name: draft.name.clone(),
@@ -309,6 +314,7 @@ impl Draft {
             timeout_ns,
             interval_ns,
             workers,
+            part,
             usual_workers: usual,
             check: *draft.check.get_or_insert(!send_only),
             pin: *draft.pin.get_or_insert(true),

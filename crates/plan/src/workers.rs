@@ -8,13 +8,16 @@ use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::kinds::TransportKind;
 use crate::mix::Mix;
+use crate::part::Part;
 use crate::schedule::Load;
 use crate::usual_workers::UsualWorkers;
-use crate::values::{above_zero, limited};
+use crate::values::{above_zero, limited, read_as};
 
 /// Threads and sockets.
 pub(crate) struct Workers {
-    pub(crate) workers: usize,
+    /// Those of this process among all.
+    pub(crate) part: Part,
+    /// Of the whole load.
     pub(crate) clients: usize,
     /// Where the user gave no number, and nothing else limits it.
     pub(crate) usual: Option<UsualWorkers>,
@@ -62,12 +65,15 @@ impl Workers {
             }
         }
         let window = load.window();
+        let part = part(draft)?;
         // AF_XDP has a worker for each queue of the interface, if there are CPUs for them.
         let usual_workers = if backend.xdp().is_some() { usual.cpus } else { usual.workers };
-        let requested = draft.workers.unwrap_or(usual_workers.clamp(1, MAX_CLIENTS));
+        let usual_workers = usual_workers.clamp(1, MAX_CLIENTS);
+        let requested = part.map_or(draft.workers.unwrap_or(usual_workers), |part| part.of as usize);
         let (mut workers, mut notes) = (requested, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
         for (limited_by, limit) in limits {
+            part.map_or(Ok(()), |part| part.check(limited_by, limit))?;
             let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };
             workers = limit;
             // No note where the user gave no number.
@@ -91,13 +97,32 @@ impl Workers {
             }
         };
         let clients = draft.clients.unwrap_or(usual_clients);
-        let is_usual = draft.workers.is_none() && backend.xdp().is_none() && usual.workers == workers;
+        let is_usual =
+            draft.workers.is_none() && part.is_none() && backend.xdp().is_none() && usual.workers == workers;
         let usual = is_usual.then_some(usual);
-        (draft.workers, draft.clients) = (Some(workers), Some(clients));
         check_window(window.unwrap_or(0), workers, clients, servers, transport)?;
-        Ok(Workers { workers, clients, usual, notes })
+        let part = part.unwrap_or(Part::whole(workers));
+        (draft.workers, draft.clients) = (Some(part.workers as usize), Some(clients));
+        Ok(Workers { part, clients, usual, notes })
     }
 }
+
+/// The part of the load, if the user wants only one; it says how many workers this process has.
+fn part(draft: &Draft) -> Result<Option<Part>, PlanError> {
+    let part = read_as("part", &draft.part, Part::parse, PART)?;
+    match part.zip(draft.workers).filter(|(part, workers)| part.workers as usize != *workers) {
+        None => Ok(part),
+        Some((part, workers)) => Err(PlanError::Unusable {
+            option: "part",
+            sentence: format!(
+                "{part} is {} workers, and --workers {workers} says otherwise: remove it",
+                part.workers
+            ),
+        }),
+    }
+}
+
+const PART: &str = "a part of a load: write WORKER/ALL or FIRST-LAST/ALL, such as 1/3 or 2-3/3";
 
 /// Refuses a window that is larger than the number of message IDs of the sockets.
 fn check_window(

@@ -392,6 +392,7 @@ mod tests {
         tally.scheduled = scheduled;
         tally.ends.answered = scheduled;
         Interval {
+            agents: Vec::new(),
             index,
             from_ns: index * SECOND,
             to_ns: (index + 1) * SECOND,
@@ -453,6 +454,7 @@ mod tests {
         let names = |warnings: &[Warning]| warnings.iter().map(Warning::name).collect::<Vec<_>>();
         assert_eq!(names(&digest.warnings()), ["socket_drops"]);
         let sum = Sum {
+            agents: Vec::new(),
             to_ns: SECOND,
             tally: dropping.tally.clone(),
             arrivals: dropping.arrivals.clone(),

@@ -14,6 +14,7 @@
 //! in [`schema::RUN_SCHEMA`].
 #![forbid(unsafe_code)]
 
+mod agent;
 mod check;
 mod counts;
 mod digest;
@@ -26,6 +27,7 @@ mod host;
 mod index;
 mod input;
 mod interface;
+mod join;
 mod limits;
 mod line;
 mod lock;
@@ -49,6 +51,7 @@ mod v1;
 mod worst;
 mod writer;
 
+pub use agent::{AgentEnd, AgentInfo, ClockOffset};
 pub use check::{Check, TlsCheck};
 pub use digest::Digest;
 pub use dnsdyno_measure::WorkerUse;
@@ -56,7 +59,8 @@ pub use files::{FORMAT, HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE}
 pub use fit::Misfit;
 pub use host::{HostInfo, InterfaceInfo, command_line};
 pub use interface::InterfaceCounts;
-pub use line::Line;
+pub use join::{Join, join_headers};
+pub use line::{Line, LineError};
 pub use lock::is_in_progress;
 pub use note::{GivenNote, LONGEST_NOTE, NoteError, NoteIntake, check_note, give_note, run_in_progress};
 pub use queue::Unsaved;

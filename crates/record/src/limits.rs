@@ -43,6 +43,9 @@ pub(crate) const MOST_WORKERS: usize = 1 << 16;
 /// One for each transport of a mix.
 pub(crate) const MOST_CHECKS: usize = 64;
 
+/// Each has histograms in each interval.
+pub(crate) const MOST_AGENTS: usize = 1 << 14;
+
 /// Eight for each octave of a number.
 pub(crate) const MOST_RANGES: usize = 512;
 

@@ -34,21 +34,82 @@ pub enum Line {
 
 /// Why a line cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LineError {
+pub enum LineError {
+    /// It is no JSON, or not that of a line.
     #[error("{}", without_place(.0))]
     Json(#[from] serde_json::Error),
+    /// Another program wrote it.
     #[error("it has no \"dnsdyno\" property: another program wrote it")]
     NotOurs,
+    /// The differences of a histogram do not fit.
     #[error("the buckets of \"arrival_changes\" do not add up to their count")]
     Changes,
+    /// It is of another type.
     #[error("it is a \"{}\", where the header should be", shown(.0, LONGEST_QUOTE))]
     NoHeader(String),
+    /// It is of a newer format.
     #[error("format {0}")]
     Newer(u32),
+    /// It is longer than a line of its kind can be.
     #[error("it has {found} bytes, and the limit is {most}")]
-    TooLong { found: usize, most: usize },
+    TooLong {
+        /// Its length.
+        found: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// There was a header before.
     #[error("it is a second header, and a file contains one run")]
     SecondHeader,
+}
+
+impl Header {
+    /// The line of the record, with its newline.
+    pub fn encoded(&self) -> Vec<u8> {
+        encode_header(self)
+    }
+
+    /// Reads the line of a record of the current format.
+    ///
+    /// # Errors
+    /// It is not such a line.
+    pub fn decode(line: &[u8]) -> Result<Header, LineError> {
+        match decode_header(line)? {
+            (header, FORMAT) => Ok(header),
+            (_, older) => Err(LineError::Newer(older)),
+        }
+    }
+}
+
+impl Interval {
+    /// The line of the record with this header, with its newline.
+    pub fn encoded(&self, header: &Header) -> Vec<u8> {
+        encode_interval(header, self)
+    }
+}
+
+impl Event {
+    /// The line of the record with this header, with its newline.
+    pub fn encoded(&self, header: &Header) -> Vec<u8> {
+        encode_event(header, self)
+    }
+}
+
+impl Sum {
+    /// The line of the record with this header, with its newline.
+    pub fn encoded(&self, header: &Header) -> Vec<u8> {
+        encode_sum(header, self)
+    }
+}
+
+impl Line {
+    /// Reads a line after this header, of the current format; `None` where its type is not known.
+    ///
+    /// # Errors
+    /// It is not a line of a record.
+    pub fn decode(line: &[u8], header: &Header) -> Result<Option<Line>, LineError> {
+        decode(line, header, FORMAT)
+    }
 }
 
 /// The text of a header, with the newline. Of a load with very many parts, of which a summary shows none, it has no

@@ -1,9 +1,11 @@
 //! Merged intervals: a row of a summary, or a roll-up of the index. And the limits of a summary.
 
-use dnsdyno_measure::{Arrivals, Samples, Tally, WorkerUse, bounded, finite, merge_samples, read_samples};
+use dnsdyno_measure::{
+    Arrivals, MemberTally, Samples, Tally, WorkerUse, bounded, finite, merge_samples, read_samples,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::MOST_WORKERS;
+use crate::limits::{MOST_AGENTS, MOST_WORKERS};
 use crate::trend::{Point, Trend};
 use crate::worst::Worst;
 use crate::{Header, Interval, Phase};
@@ -40,6 +42,13 @@ pub struct Row {
     /// Queries and CPU time of each worker.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
+    /// What of it is of each agent, of a run on several hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_AGENTS>")]
+    pub agents: Vec<MemberTally>,
+    /// Intervals that lack the part of an agent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub partial_intervals: u64,
     /// The worst moments of the intervals.
     #[serde(default, skip_serializing_if = "Worst::is_empty")]
     pub worst: Worst,
@@ -67,6 +76,8 @@ impl Row {
             tally: Tally::new(types),
             arrivals: Arrivals::default(),
             workers: Vec::new(),
+            agents: Vec::new(),
+            partial_intervals: 0,
             worst: Worst::default(),
             trend: Trend::default(),
             watched: Vec::new(),
@@ -93,6 +104,8 @@ impl Row {
             tally: interval.tally.clone(),
             arrivals: interval.arrivals.clone(),
             workers: interval.workers.clone(),
+            agents: interval.agents.iter().map(|agent| agent.clone().unwrap_or_default()).collect(),
+            partial_intervals: u64::from(interval.is_partial()),
             worst: Worst::of(&interval.tally, interval.from_ns, interval.to_ns),
             trend: Trend::default(),
             watched: interval.watched.clone(),
@@ -117,6 +130,8 @@ impl Row {
         self.tally.merge_in_time(&later.tally);
         self.arrivals.merge_in_time(&later.arrivals);
         dnsdyno_measure::Counter::merge_in_time(&mut self.workers, &later.workers);
+        dnsdyno_measure::Counter::merge_in_time(&mut self.agents, &later.agents);
+        self.partial_intervals = self.partial_intervals.saturating_add(later.partial_intervals);
         self.worst.merge(&later.worst);
         self.trend.merge(&later.trend);
         merge_samples(&mut self.watched, &later.watched);
@@ -124,8 +139,8 @@ impl Row {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it a reference")]
-fn is_zero(ns: &u64) -> bool {
-    *ns == 0
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Header {

@@ -7,14 +7,14 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, PerClient, ReplayCounts,
-    Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
+    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, MemberTally, PerClient,
+    ReplayCounts, Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
 };
 use dnsdyno_text::safe;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::limits::{MOST_CHECKS, MOST_RANGES, MOST_WORKERS};
-use crate::{Check, InterfaceCounts};
+use crate::limits::{MOST_AGENTS, MOST_CHECKS, MOST_RANGES, MOST_WORKERS};
+use crate::{AgentEnd, AgentInfo, Check, InterfaceCounts};
 
 /// What is known before the first query is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,10 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_CHECKS>")]
     pub checks: Vec<Check>,
+    /// The agents, where several hosts or processes make the load together; [`Interval::agents`] has the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_AGENTS>")]
+    pub agents: Vec<AgentInfo>,
     /// The sources that are watched beside the load; [`Interval::watched`] has the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WATCHED>")]
@@ -132,6 +136,7 @@ impl Default for Header {
             send_only: false,
             load: String::new(),
             checks: Vec::new(),
+            agents: Vec::new(),
             watched: Vec::new(),
         }
     }
@@ -313,6 +318,11 @@ pub struct Interval {
     /// Queries and CPU time of each worker during this interval.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
+    /// What of it is of each agent, of a run on several hosts; `null` where its part is missing, and so is not in the
+    /// figures of this interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_AGENTS>")]
+    pub agents: Vec<Option<MemberTally>>,
     /// What was read during this interval, by the number of its source in `watched` of the header; `null` where a
     /// source was not read in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
@@ -320,6 +330,11 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Whether the part of an agent is missing: it has no rate then.
+    pub fn is_partial(&self) -> bool {
+        self.agents.iter().any(Option::is_none)
+    }
+
     /// Time that the load covers, from the first instant at which a query could be due to the last: less than the
     /// interval where the load begins or ends within it, 0 where the run only waits for responses.
     pub fn covered_ns(&self) -> u64 {
@@ -413,6 +428,10 @@ pub struct Sum {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_RANGES>")]
     pub queries_per_client: Vec<PerClient>,
+    /// How each agent ended its part, of a run on several hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_AGENTS>")]
+    pub agents: Vec<AgentEnd>,
     /// What was behind counted failures, in words: the first of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanations: Vec<Explanation>,

@@ -33,6 +33,7 @@ pub(crate) fn interval(index: u64, due: u64, lost: u64) -> Interval {
     tally.ends.timed_out = lost;
     (0..due - lost).for_each(|_| tally.response.record(1_000_000));
     Interval {
+        agents: Vec::new(),
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,

@@ -334,6 +334,7 @@ mod tests {
     fn interval(index: u64) -> Interval {
         let (tally, arrivals) = (Tally::new(0), Arrivals::default());
         Interval {
+            agents: Vec::new(),
             index,
             from_ns: index,
             to_ns: index + 1,
@@ -348,6 +349,7 @@ mod tests {
 
     fn sum() -> Sum {
         Sum {
+            agents: Vec::new(),
             to_ns: 9,
             tally: Tally::new(0),
             arrivals: Arrivals::default(),

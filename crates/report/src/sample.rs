@@ -67,6 +67,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     let arrivals = Arrivals { sent: qps, answered, timed_out: lost, ..Arrivals::default() };
     let (from_ns, to_ns) = (index * SECOND, (index + 1) * SECOND);
     Interval {
+        agents: Vec::new(),
         index,
         from_ns,
         to_ns,
@@ -82,6 +83,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
 /// The sum of `digest`, with a generator that is ok.
 pub(crate) fn calm_sum(digest: &Digest) -> Sum {
     Sum {
+        agents: Vec::new(),
         to_ns: digest.to_ns(),
         tally: digest.tally().clone(),
         arrivals: digest.arrivals().clone(),

@@ -47,8 +47,9 @@ impl SimulatedClients {
         }
         let mut plan = plan.clone();
         if !source.has_sockets {
-            let most = most_clients(&plan).max(plan.workers);
-            plan.clients = (checked.description().clients as usize).clamp(plan.workers, most);
+            let least = plan.part.of as usize;
+            let most = most_clients(&plan).max(least);
+            plan.clients = (checked.description().clients as usize).clamp(least, most);
         }
         let first = load(&plan, control, observer)?;
         Ok(Some(SimulatedClients { plan, first, checked }))
@@ -60,10 +61,11 @@ impl SimulatedClients {
             description.xdp.longest_message = LONGEST_QUERY;
             return;
         }
-        description.clients = self.plan.clients;
+        let clients = self.plan.part.share(self.plan.clients);
+        description.clients = clients;
         for member in &mut description.members {
             let parts = [Some(&mut member.first), member.fallback.as_mut()];
-            parts.into_iter().flatten().for_each(|part| part.description.clients = self.plan.clients);
+            parts.into_iter().flatten().for_each(|part| part.description.clients = clients);
         }
     }
 
@@ -88,9 +90,10 @@ impl SimulatedClients {
     /// The clients of each worker of the plan of the run.
     pub(crate) fn models(&self, plan: &Plan) -> ClientModels {
         let (types, checked) = (self.types(), self.checked.clone());
-        let (workers, seed, form) = (plan.workers as u32, plan.seed, plan.form);
+        let (part, seed, form) = (plan.part, plan.seed, plan.form);
         let end_ns = plan.stop.duration_ns.unwrap_or(u64::MAX);
-        ClientModels::new(types.clone(), move |worker| {
+        ClientModels::new(types.clone(), move |own| {
+            let (worker, workers) = (part.worker(own), part.of);
             let share = Share { worker, workers };
             Box::new(Model {
                 clients: Clients::new(&checked, share, seed.wrapping_add(u64::from(worker)), 0),

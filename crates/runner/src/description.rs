@@ -47,7 +47,7 @@ struct Way<'a> {
     target: &'a Target,
     transport: TransportKind,
     weight: f64,
-    /// Sockets or clients over all workers.
+    /// Sockets or clients over all workers of the whole load.
     clients: usize,
     connections: &'a ConnectionPlan,
     encryption: &'a EncryptionPlan,
@@ -90,19 +90,29 @@ fn members(plan: &Plan) -> Vec<MemberDescription> {
 /// socket.
 fn member(plan: &Plan, way: &Way<'_>, local_ports: Option<PortRange>) -> MemberDescription {
     let part = |kind, clients, queries_each| {
-        let local_ports = local_ports.map(|ports| (ports.first, ports.last));
+        let local_ports = own_ports(plan, local_ports, way.clients);
         let description = Description { clients, queries_each, local_ports, ..description(plan, way) };
         PartDescription { kind, description }
     };
+    let own_clients = plan.part.share(way.clients);
     let each = way.connections.queries_each;
     let (first, fallback) = match part_kind(way.transport) {
-        Some(kind) => (part(kind, way.clients, each), None),
+        Some(kind) => (part(kind, own_clients, each), None),
         None => {
             let again = way.connections.queries_each_again;
-            (part(PartKind::Udp, plan.workers, each), Some(part(PartKind::Tcp, way.clients, again)))
+            (part(PartKind::Udp, plan.workers, each), Some(part(PartKind::Tcp, own_clients, again)))
         }
     };
     MemberDescription { weight: way.weight, first, fallback }
+}
+
+/// The ports of this process, where `clients` of the whole load have these: each process those of its own clients.
+fn own_ports(plan: &Plan, ports: Option<PortRange>, clients: usize) -> Option<(u16, u16)> {
+    let PortRange { first, last } = ports?;
+    let own = first.saturating_add(plan.part.before(clients) as u16);
+    // One process has all, those that no client needs too.
+    let end = own.saturating_add(plan.part.share(clients).saturating_sub(1) as u16);
+    Some((own, if plan.part.is_whole() { last } else { end.min(last) }))
 }
 
 /// The description of one transport.
@@ -111,10 +121,10 @@ fn description(plan: &Plan, way: &Way<'_>) -> Description {
     Description {
         server: way.target.address,
         workers: plan.workers,
-        clients: way.clients,
+        clients: plan.part.share(way.clients),
         local_address: plan.local_address,
         local_prefix: plan.local_prefix,
-        local_ports: plan.local_ports.map(|ports| (ports.first, ports.last)),
+        local_ports: own_ports(plan, plan.local_ports, way.clients),
         proxy: plan.proxy.map(|source| ProxySource {
             first: source.prefix.first,
             length: source.prefix.length,

@@ -102,8 +102,12 @@ impl Feeder {
                 message: query.message,
                 expected: query.expected,
             };
-            let worker = client as usize % lines.len();
-            if !lines.push(worker, &streamed) {
+            // Those of clients of other processes are only counted.
+            let own = (client % plan.part.of.max(1)).checked_sub(plan.part.first);
+            let own = own.filter(|own| *own < plan.part.workers);
+            let goes_on = lines.reach(due.at_ns.unwrap_or(0))
+                && own.is_none_or(|own| lines.push(own as usize, &streamed));
+            if !goes_on {
                 break;
             }
             number += 1;
@@ -136,19 +140,18 @@ impl Lines {
         Lines { lines: ins.into_iter().map(line).collect(), passed_on_ns: 0, ready }
     }
 
-    fn len(&self) -> usize {
-        self.lines.len().max(1)
+    /// The schedule is known up to this instant. Returns false if the run has ended.
+    fn reach(&mut self, due_ns: u64) -> bool {
+        if due_ns < self.passed_on_ns + PART_NS {
+            return true;
+        }
+        self.passed_on_ns = due_ns;
+        (0..self.lines.len()).all(|worker| self.pass_on(worker, due_ns))
     }
 
     /// Adds a query to the chunk of a worker. Returns false if the run has ended.
     fn push(&mut self, worker: usize, query: &Streamed<'_>) -> bool {
-        let due_ns = query.own.at_ns.unwrap_or(0);
-        if due_ns >= self.passed_on_ns + PART_NS {
-            self.passed_on_ns = due_ns;
-            if !(0..self.lines.len()).all(|worker| self.pass_on(worker, due_ns)) {
-                return false;
-            }
-        } else if self.lines[worker].builder.is_full() && !self.pass_on(worker, self.passed_on_ns) {
+        if self.lines[worker].builder.is_full() && !self.pass_on(worker, self.passed_on_ns) {
             return false;
         }
         // A message of a capture is never longer than a DNS message can be.

@@ -47,6 +47,7 @@ pub(crate) fn header_of(
     let name = name.unwrap_or_default();
     let Prepared { backend, checks, watched } = prepared;
     Header {
+        agents: Vec::new(),
         run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
         started_unix_ns,
         command_line: command_line(),

@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::finished::FinishedRun;
 use crate::host;
 use crate::observer::Observer;
-use crate::recorder::Keep;
+use crate::recorder::{Keep, LineCopy};
 
 /// Makes runs: on this host, on a simulated link, or on several hosts.
 pub trait Runner {
@@ -48,12 +48,21 @@ pub struct RunJob<'a> {
     /// Makes each worker's log of single queries; `None` = they are counted only. A log is a function of this process:
     /// a runner on other hosts cannot call it, and has to refuse such a job.
     pub query_logs: Option<QueryLogs<'a>>,
+    /// Decides when the run starts; `None` = as soon as it can.
+    pub start: Option<StartLine<'a>>,
+    /// Gets each line of the record too.
+    pub copy: Option<LineCopy<'a>>,
 }
+
+/// Decides when a run starts that is ready. It gets the time that the workers need to prepare, in nanoseconds, and
+/// returns the start on the monotonic clock of this host, which must be at least so far ahead; `None` = the run is not
+/// made.
+pub type StartLine<'a> = &'a dyn Fn(u64) -> Option<u64>;
 
 impl<'a> RunJob<'a> {
     /// A run of which single queries are not logged.
     pub fn new(plans: &'a Plans, keep: Keep) -> RunJob<'a> {
-        RunJob { plans, keep, query_logs: None }
+        RunJob { plans, keep, query_logs: None, start: None, copy: None }
     }
 }
 

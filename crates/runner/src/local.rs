@@ -1,7 +1,7 @@
 //! Runs on this host, against a real server.
 
 use dnsdyno_engine::Control;
-use dnsdyno_plan::{Backend, Draft, Plan, XdpPlan};
+use dnsdyno_plan::{Backend, Draft, Part, Plan, XdpPlan};
 use dnsdyno_queries::Loaded;
 use dnsdyno_queries::QuerySource;
 use dnsdyno_record::{BackendInfo, Check};
@@ -72,6 +72,8 @@ impl Runner for LocalRunner {
             control,
             observer,
             query_logs: job.query_logs,
+            start: job.start,
+            copy: job.copy,
             pause: None,
         })
     }
@@ -150,7 +152,9 @@ fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepare
         let why = xdp_plan.or_sockets.then(|| "the interface to the server supports AF_XDP".to_owned());
         backend = BackendInfo { why, xdp: Some(xdp_info(facts)) };
         plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..xdp_plan.clone() });
-        (plan.workers, plan.clients) = (workers, clients);
+        if plan.part.is_whole() {
+            (plan.workers, plan.clients, plan.part) = (workers, clients, Part::whole(workers));
+        }
     }
     Prepared { plan, kind, opened, backend, own_files }
 }

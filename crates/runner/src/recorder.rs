@@ -43,63 +43,78 @@ impl Keep {
     }
 }
 
+/// Gets each line of a record too, with its newline.
+pub type LineCopy<'a> = &'a dyn Fn(&[u8]);
+
 /// The record of the current run.
-pub(crate) enum Recorder {
+pub(crate) struct Recorder<'a> {
+    place: Place,
+    copy: Option<LineCopy<'a>>,
+}
+
+/// Where the record is.
+enum Place {
     Folder(Box<RunWriter>),
     Memory(Box<Digest>),
 }
 
-impl Recorder {
-    /// Creates a record; a folder gets a plan that repeats the run, with the queries that were kept.
-    pub(crate) fn begin(
-        plan: &Plan,
-        kept: Option<KeptQueries>,
-        folder: Option<&Path>,
-        header: &Header,
-        host: &HostInfo,
-    ) -> Result<Self, RunError> {
-        let mut draft = plan.to_draft();
-        if let Some(KeptQueries { path, format }) = kept {
-            draft.queries = Some(std::path::absolute(&path).unwrap_or(path).display().to_string());
-            draft.queries_format = Some(format);
-        }
-        Recorder::open(&draft, folder, header, host)
+/// The options that repeat a run, with the queries that were kept.
+pub(crate) fn draft_of(plan: &Plan, kept: Option<KeptQueries>) -> Draft {
+    let mut draft = plan.to_draft();
+    if let Some(KeptQueries { path, format }) = kept {
+        draft.queries = Some(std::path::absolute(&path).unwrap_or(path).display().to_string());
+        draft.queries_format = Some(format);
     }
+    draft
+}
 
+impl<'a> Recorder<'a> {
     /// Creates a record with these options as its plan.
     pub(crate) fn open(
         draft: &Draft,
         folder: Option<&Path>,
         header: &Header,
         host: &HostInfo,
+        copy: Option<LineCopy<'a>>,
     ) -> Result<Self, RunError> {
-        let Some(folder) = folder else {
-            return Ok(Recorder::Memory(Box::new(Digest::begun(header.clone()))));
+        let place = match folder {
+            None => Place::Memory(Box::new(Digest::begun(header.clone()))),
+            Some(folder) => {
+                let plan_toml = draft.to_toml().map_err(RunError::PlanFile)?;
+                Place::Folder(Box::new(RunWriter::create(folder, header, &plan_toml, host)?))
+            }
         };
-        let plan_toml = draft.to_toml().map_err(RunError::PlanFile)?;
-        Ok(Recorder::Folder(Box::new(RunWriter::create(folder, header, &plan_toml, host)?)))
+        copy.iter().for_each(|copy| copy(&header.encoded()));
+        Ok(Recorder { place, copy })
+    }
+
+    fn copy(&self, line: impl FnOnce(&Header) -> Vec<u8>) {
+        if let Some(copy) = self.copy {
+            copy(&line(&self.digest().header));
+        }
     }
 
     /// The folder of the record, if it has one.
     pub(crate) fn folder(&self) -> Option<&Path> {
-        match self {
-            Recorder::Folder(writer) => Some(writer.dir()),
-            Recorder::Memory(_) => None,
+        match &self.place {
+            Place::Folder(writer) => Some(writer.dir()),
+            Place::Memory(_) => None,
         }
     }
 
     /// Bytes that are not on the disk yet.
     pub(crate) fn unsaved_bytes(&self) -> u64 {
-        match self {
-            Recorder::Folder(writer) => writer.unsaved().bytes,
-            Recorder::Memory(_) => 0,
+        match &self.place {
+            Place::Folder(writer) => writer.unsaved().bytes,
+            Place::Memory(_) => 0,
         }
     }
 
     pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
-        match self {
-            Recorder::Folder(writer) => writer.interval(interval),
-            Recorder::Memory(digest) => {
+        self.copy(|header| interval.encoded(header));
+        match &mut self.place {
+            Place::Folder(writer) => writer.interval(interval),
+            Place::Memory(digest) => {
                 digest.interval(interval);
                 Ok(())
             }
@@ -107,9 +122,10 @@ impl Recorder {
     }
 
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), WriteError> {
-        match self {
-            Recorder::Folder(writer) => writer.event(event),
-            Recorder::Memory(digest) => {
+        self.copy(|header| event.encoded(header));
+        match &mut self.place {
+            Place::Folder(writer) => writer.event(event),
+            Place::Memory(digest) => {
                 digest.event(event);
                 Ok(())
             }
@@ -118,9 +134,9 @@ impl Recorder {
 
     /// What has been recorded so far.
     pub(crate) fn digest(&self) -> &Digest {
-        match self {
-            Recorder::Folder(writer) => writer.digest(),
-            Recorder::Memory(digest) => digest,
+        match &self.place {
+            Place::Folder(writer) => writer.digest(),
+            Place::Memory(digest) => digest,
         }
     }
 
@@ -132,13 +148,14 @@ impl Recorder {
 
     /// Ends the record with its [judged](Recorder::judged) sum.
     pub(crate) fn finish(self, sum: Sum, each: Vec<EachOutcome>) -> FinishedRun {
-        match self {
-            Recorder::Folder(mut writer) => {
+        self.copy(|header| sum.encoded(header));
+        match self.place {
+            Place::Folder(mut writer) => {
                 let incomplete = writer.finish(&sum).err();
                 let folder = Some(writer.dir().to_owned());
                 FinishedRun { digest: writer.digest().clone(), each, folder, incomplete }
             }
-            Recorder::Memory(mut digest) => {
+            Place::Memory(mut digest) => {
                 digest.sum(&sum);
                 FinishedRun { digest: *digest, each, folder: None, incomplete: None }
             }

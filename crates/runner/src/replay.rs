@@ -49,7 +49,8 @@ impl Replay {
             None => UNCOUNTED_CLIENTS,
         };
         let most = most_clients(&plan);
-        plan.clients = wanted.clamp(plan.workers, most.max(plan.workers));
+        let least = plan.part.of as usize;
+        plan.clients = wanted.clamp(least, most.max(least));
         let seats = seats(&plan, clients.as_deref());
         let shared = found.filter(|found| *found > plan.clients);
         observer.note(&Note::Replay {
@@ -70,7 +71,8 @@ impl Replay {
             description.xdp.longest_message = longest;
             return;
         }
-        let seats = |number: usize| self.seats.get(number).map_or(1, |seats| *seats as usize);
+        let all = |number: usize| self.seats.get(number).map_or(1, |seats| *seats as usize);
+        let seats = |number: usize| self.plan.part.share(all(number));
         description.clients = description.clients.max(seats(0));
         if description.members.is_empty() {
             description.clients = seats(0);
@@ -151,13 +153,12 @@ impl Feeding {
         let Ok(fed) = self.fed.recv_timeout(LAST_READ) else { return };
         sum.replay = Some(fed.counts);
         sum.passes = fed.passes;
+        let own_count = plan.stop.count.map(|count| plan.part.queries_before(count));
         match (fed.error, &sum.ended) {
             (Some(why), Ended::ByTime | Ended::ByCount | Ended::ByPasses) => {
                 sum.ended = Ended::Failed { why }
             }
-            (None, Ended::ByTime) if plan.stop.count == Some(sum.tally.scheduled) => {
-                sum.ended = Ended::ByCount
-            }
+            (None, Ended::ByTime) if own_count == Some(sum.tally.scheduled) => sum.ended = Ended::ByCount,
             (None, Ended::ByTime) if plan.stop.duration_ns.is_none() => sum.ended = Ended::ByPasses,
             _ => {}
         }
@@ -250,7 +251,7 @@ fn seats(plan: &Plan, counted: Option<&[u32]>) -> Vec<u32> {
             _ => 1.0,
         };
         // Each worker has a socket of each member.
-        ((plan.clients as f64 * share).round() as u32).max(plan.workers as u32)
+        ((plan.clients as f64 * share).round() as u32).max(plan.part.of)
     };
     (0..members).map(of_member).collect()
 }

@@ -8,9 +8,7 @@ use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
 use dnsdyno_queries::QuerySource;
-use dnsdyno_record::{
-    BackendInfo, Check, Ended, Event, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
-};
+use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum};
 use dnsdyno_sys::{clock, socket, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
@@ -20,11 +18,11 @@ use crate::error::RunError;
 use crate::finished::FinishedRun;
 use crate::header::{Prepared, header_of};
 use crate::idle::IdleLimit;
-use crate::judge::Judge;
+use crate::job::StartLine;
 use crate::neighbours::Neighbours;
-use crate::notes::{Notes, RunStart};
 use crate::observer::{Note, Observer};
-use crate::recorder::{Keep, Recorder, keep_queries};
+use crate::recorder::{Keep, LineCopy, draft_of, keep_queries};
+use crate::recording::{Beginning, Parties, Recording};
 use crate::replay::{Feeding, Replay};
 use crate::watch::Watch;
 use crate::watching::{Watching, open_bed, open_watched};
@@ -50,6 +48,10 @@ pub(crate) struct Run<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// Makes each worker's log of single queries.
     pub(crate) query_logs: Option<QueryLogs<'a>>,
+    /// Decides when it starts.
+    pub(crate) start: Option<StartLine<'a>>,
+    /// Gets each line of the record too.
+    pub(crate) copy: Option<LineCopy<'a>>,
     /// Of a simulated link: stops its time while the record is behind.
     pub(crate) pause: Option<Pause>,
 }
@@ -72,7 +74,14 @@ impl Visitor for Run<'_> {
             _ => (open_watched(&plan.watch, servers(), self.observer)?, Some(open_bed(servers()))),
         };
         let models = self.clients.map(|clients| clients.models(plan));
-        let start = Start::new(kind, preparation_ns(&transports, &plan.load));
+        let preparation_ns = preparation_ns(&transports, &plan.load);
+        let start = match self.start {
+            None => Start::new(kind, preparation_ns),
+            Some(start) => {
+                let stopped = || RunError::StoppedBefore(control.cause().unwrap_or(StopCause::Interrupt));
+                Start::at(kind, start(preparation_ns).ok_or_else(stopped)?)
+            }
+        };
         let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
         let watching = Watching::start(sources, bed, clock, Beside::Load, &cpus);
         let job = Job {
@@ -82,6 +91,7 @@ impl Visitor for Run<'_> {
                 (None, None) => Source::Whole(&loaded.queries),
             },
             load: &plan.load,
+            part: Some(plan.part),
             limit: limit_of(plan, loaded).filter(|_| feeding.is_none() && models.is_none()),
             end_ns: plan.stop.duration_ns,
             stop_limits: plan.stop_limits,
@@ -110,9 +120,9 @@ impl Visitor for Run<'_> {
             feeding.finish(plan, &mut sum);
         }
         if let Some(answers) = answers {
-            let (counts, written) = answers.finish(recording.recorder.folder());
+            let (counts, written) = answers.finish(recording.recording.recorder.folder());
             sum.answers = Some(counts);
-            written.unwrap_or_else(|error| recording.observer.note(&Note::AnswersNotKept(&error)));
+            written.unwrap_or_else(|error| recording.recording.observer.note(&Note::AnswersNotKept(&error)));
         }
         drop(idle_limit);
         sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();
@@ -132,10 +142,13 @@ struct Start {
 impl Start {
     /// A simulated link has its own time, which begins with 0.
     fn new(kind: Kind, preparation_ns: u64) -> Self {
+        Start::at(kind, clock::monotonic_ns() + preparation_ns)
+    }
+
+    fn at(kind: Kind, epoch_ns: u64) -> Self {
         if kind == Kind::Sim {
             return Start { epoch_ns: 0, unix_ns: 0, wall_offset_ns: &|| 0 };
         }
-        let epoch_ns = clock::monotonic_ns() + preparation_ns;
         let unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
         Start { epoch_ns, unix_ns, wall_offset_ns: &clock::wall_minus_monotonic_ns }
     }
@@ -150,7 +163,7 @@ impl<'a> Run<'a> {
         idle_limit: Option<&IdleLimit>,
     ) -> Result<RecordingObserver<'a>, RunError> {
         let Run { plan, loaded, replay, clients, kind, backend, checks, .. } = self;
-        let Run { keep, control, observer, pause, .. } = self;
+        let Run { keep, control, observer, pause, copy, .. } = self;
         let folder = keep.folder(plan.name.as_deref());
         let kept = match (&plan.source, &folder) {
             (QuerySource::Stdin, Some(folder)) => Some(keep_queries(&loaded.queries, plan.form, folder)?),
@@ -168,29 +181,30 @@ impl<'a> Run<'a> {
                 ..HostInfo::gather(plan.target.address.ip())
             },
         };
-        let recorder = Recorder::begin(plan, kept, folder.as_deref(), &header, &host)?;
-        let clocks = RunStart { epoch_ns: start.epoch_ns, unix_ns: start.unix_ns };
-        // On a simulated link, nobody is fast enough.
-        let notes = Notes::start(recorder.folder().filter(|_| !is_simulated), clocks);
+        let draft = draft_of(plan, kept);
+        let beginning = Beginning {
+            plan,
+            draft: &draft,
+            folder: folder.as_deref(),
+            header: &header,
+            host: &host,
+            // On a simulated link, nobody is fast enough to give a note.
+            start_ns: (!is_simulated).then_some((start.epoch_ns, start.unix_ns)),
+            schedule_end_ns: replay.and_then(Replay::end_of_schedule_ns).or_else(|| end_of_schedule(plan)),
+        };
+        let recording = Recording::begin(beginning, Parties { control, observer, copy })?;
         let xdp = header.backend.xdp.as_ref();
         let interface =
             xdp.map(|xdp| &xdp.interface).or(host.interface.as_ref().map(|interface| &interface.name));
         let interface_before = interface.and_then(|name| InterfaceCounts::now(name));
-        let end_ns = replay.and_then(Replay::end_of_schedule_ns).or_else(|| end_of_schedule(plan));
-        observer.begins(&header, end_ns).map_err(RunError::Observer)?;
         Ok(RecordingObserver {
-            recorder,
-            notes,
+            recording,
             watching,
             watch: xdp.and_then(|xdp| Watch::new(&xdp.interface, xdp.queues)),
             interface_before,
             // Drivers may not count packets that they send without copying.
             interface_counts_all: !xdp.is_some_and(|xdp| xdp.zero_copy),
             datagrams_only: !kind.connects(),
-            has_reported_error: false,
-            judge: Judge::new(plan, &header),
-            control,
-            observer,
             pause,
         })
     }
@@ -198,45 +212,36 @@ impl<'a> Run<'a> {
 
 /// Passes the results of the engine to the record and to the observer.
 struct RecordingObserver<'a> {
-    recorder: Recorder,
-    notes: Option<Notes>,
+    recording: Recording<'a>,
     watching: Watching,
-    observer: &'a mut dyn Observer,
     watch: Option<Watch>,
     /// The counters of the interface to the server before the run.
     interface_before: Option<InterfaceCounts>,
     /// Whether the interface counts every packet that it sends.
     interface_counts_all: bool,
     datagrams_only: bool,
-    has_reported_error: bool,
-    judge: Judge,
-    control: &'a Control,
     pause: Option<Pause>,
 }
 
 impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn passed(&mut self, live: &Live<'_>) {
-        self.observer.passed(live);
+        self.recording.observer.passed(live);
         let events = self.watch.as_mut().map(|watch| watch.check(live.to_ns));
-        events.iter().flatten().for_each(|event| self.record_event(event));
+        events.iter().flatten().for_each(|event| self.recording.event(event));
     }
 
     fn settled(&mut self, interval: &Interval) {
         if self.watching.is_off() {
-            self.record(interval);
+            self.recording.record(interval);
         } else {
             self.watching.add(interval);
             self.record_watched();
         }
-        self.observer.settled(interval);
-        if self.judge.ends_with(interval) {
-            self.control.stop(StopCause::Condition);
-        }
-        if let Some(pause) =
-            self.pause.as_ref().filter(|_| self.recorder.unsaved_bytes() > MOST_UNSAVED_BYTES)
-        {
+        self.recording.settled(interval);
+        let unsaved_bytes = || self.recording.recorder.unsaved_bytes();
+        if let Some(pause) = self.pause.as_ref().filter(|_| unsaved_bytes() > MOST_UNSAVED_BYTES) {
             pause.set(true);
-            while self.recorder.unsaved_bytes() > MOST_UNSAVED_BYTES / 2 {
+            while unsaved_bytes() > MOST_UNSAVED_BYTES / 2 {
                 std::thread::sleep(CHECK_INTERVAL);
             }
             pause.set(false);
@@ -244,59 +249,24 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     }
 
     fn stopping(&mut self, at_ns: u64) {
-        let event = self.judge.stop_event(self.control, at_ns);
-        self.observer.note(&Note::Stopping(&event));
-        let written = self.recorder.event(&event);
-        self.report_error(written);
+        self.recording.stopping(at_ns);
     }
 
     fn idle(&mut self) {
         self.record_watched();
-        let notes = self.notes.as_mut().map(Notes::events).unwrap_or_default();
-        notes.iter().for_each(|note| self.record_event(note));
-        self.record_happened();
-        self.observer.idle(self.recorder.digest());
+        self.recording.idle();
     }
 }
 
 impl RecordingObserver<'_> {
-    fn record(&mut self, interval: &Interval) {
-        let written = self.recorder.interval(interval);
-        self.report_error(written);
-    }
-
     /// Records the intervals whose samples are known, and what has happened to the sources.
     fn record_watched(&mut self) {
         for event in self.watching.events() {
-            self.record_event(&event);
+            self.recording.event(&event);
         }
         while let Some(interval) = self.watching.next() {
-            self.observer.sampled(&interval);
-            self.record(&interval);
-        }
-    }
-
-    /// Records an event, and tells the user of it.
-    fn record_event(&mut self, event: &Event) {
-        self.observer.note(&Note::Event(event));
-        let written = self.recorder.event(event);
-        self.report_error(written);
-    }
-
-    /// Records what the caller has made happen.
-    fn record_happened(&mut self) {
-        for event in self.observer.happened() {
-            let written = self.recorder.event(&event);
-            self.report_error(written);
-        }
-    }
-
-    /// A line that could not be written is kept and retried; the observer gets only the first error.
-    fn report_error(&mut self, written: Result<(), WriteError>) {
-        if let Err(error) = written
-            && !std::mem::replace(&mut self.has_reported_error, true)
-        {
-            self.observer.note(&Note::RecordTrouble(&error));
+            self.recording.observer.sampled(&interval);
+            self.recording.record(&interval);
         }
     }
 
@@ -304,13 +274,10 @@ impl RecordingObserver<'_> {
     fn finish(mut self, mut sum: Sum) -> FinishedRun {
         let (left, watched) = self.watching.finish();
         for interval in &left {
-            self.observer.sampled(interval);
-            self.record(interval);
+            self.recording.observer.sampled(interval);
+            self.recording.record(interval);
         }
         self.record_watched();
-        let notes = self.notes.take().map(|mut notes| notes.finish()).unwrap_or_default();
-        notes.iter().for_each(|note| self.record_event(note));
-        self.record_happened();
         sum.watched = watched;
         sum.arrivals.bed = self.watching.bed();
         let before = self.interface_before;
@@ -322,12 +289,7 @@ impl RecordingObserver<'_> {
             let (first, last) = socket::local_ports();
             (sum.evidence.first_local_port, sum.evidence.last_local_port) = (first.into(), last.into());
         }
-        if sum.ended == Ended::Interrupted {
-            sum.ended = self.judge.ended(self.control.cause());
-        }
-        let sum = self.recorder.judged(sum);
-        let each = self.judge.finish(&sum);
-        self.recorder.finish(sum, each)
+        self.recording.finish(sum)
     }
 }
 

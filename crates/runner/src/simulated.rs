@@ -2,7 +2,7 @@
 //! be tested against many servers in a short time.
 
 use dnsdyno_engine::Control;
-use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_plan::{Draft, Part, Plan};
 use dnsdyno_record::BackendInfo;
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::{Description, Kind, Pause, open};
@@ -35,7 +35,9 @@ impl Runner for SimulatedRunner {
         observer: &mut dyn Observer,
     ) -> Result<FinishedRun, RunError> {
         // One worker only, because each worker's link would have its own time and server.
-        let plan = Plan { workers: 1, ..job.plans.plan.clone() };
+        let part = job.plans.plan.part;
+        let part = if part.is_whole() { Part::whole(1) } else { Part { workers: 1, ..part } };
+        let plan = Plan { workers: 1, part, ..job.plans.plan.clone() };
         let clients = SimulatedClients::of(&plan, control, observer)?;
         let loaded_now;
         let loaded = match &clients {
@@ -62,6 +64,8 @@ impl Runner for SimulatedRunner {
             control,
             observer,
             query_logs: job.query_logs,
+            start: job.start,
+            copy: job.copy,
             pause: Some(pause),
         })
     }

@@ -43,7 +43,8 @@ impl WatchRunner<'_> {
         let folder = keep.folder(plan.name.as_deref());
         let header = header_of(plan, &watching, folder.as_deref(), started_unix_ns);
         let host = plan.targets.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |target| target.address.ip());
-        let recorder = Recorder::open(&plan.to_draft(), folder.as_deref(), &header, &HostInfo::gather(host))?;
+        let recorder =
+            Recorder::open(&plan.to_draft(), folder.as_deref(), &header, &HostInfo::gather(host), None)?;
         observer.begins(&header, plan.duration_ns).map_err(RunError::Observer)?;
         let notes = Notes::start(recorder.folder(), RunStart { epoch_ns, unix_ns: started_unix_ns });
         let recording = Recording { recorder, notes, observer, has_reported_error: false, next: 0 };
@@ -53,7 +54,7 @@ impl WatchRunner<'_> {
 
 /// The record and its observer.
 struct Recording<'a> {
-    recorder: Recorder,
+    recorder: Recorder<'a>,
     notes: Option<Notes>,
     observer: &'a mut dyn Observer,
     has_reported_error: bool,
@@ -130,6 +131,7 @@ impl Recording<'_> {
             tally: Tally::new(0),
             arrivals: Arrivals::default(),
             workers: Vec::new(),
+            agents: Vec::new(),
             watched,
         };
         self.next += 1;
@@ -169,6 +171,7 @@ fn sum_of(to_ns: u64, ended: Ended, watched: Vec<Option<Samples>>) -> Sum {
         passes: 0.0,
         interface: None,
         queries_per_client: Vec::new(),
+        agents: Vec::new(),
         explanations: Vec::new(),
         replay: None,
         answers: None,

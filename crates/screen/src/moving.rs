@@ -240,6 +240,7 @@ mod tests {
 
     fn interval(index: u64, watched: Vec<Option<Samples>>) -> Interval {
         Interval {
+            agents: Vec::new(),
             index,
             from_ns: index * 1_000_000_000,
             to_ns: (index + 1) * 1_000_000_000,

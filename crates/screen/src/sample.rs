@@ -69,6 +69,7 @@ pub(crate) fn settled(index: u64, sent: u64, lost: u64, members: usize) -> Inter
     let worker =
         |share: u64| WorkerUse { cpu_ns: share * SECOND / 100, sent: sent / 2, ..WorkerUse::default() };
     Interval {
+        agents: Vec::new(),
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,

@@ -43,6 +43,7 @@ pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> Compare
     let mut digest = Digest::new(header);
     (0..2).for_each(|index| digest.interval(&second(index, made)));
     let sum = Sum {
+        agents: Vec::new(),
         to_ns: digest.to_ns(),
         tally: digest.tally().clone(),
         arrivals: Arrivals::default(),
@@ -105,6 +106,7 @@ pub(crate) fn second(index: u64, made: SyntheticRun) -> Interval {
     }
     (0..made.rate).for_each(|_| tally.lateness.record(1_000));
     Interval {
+        agents: Vec::new(),
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,

@@ -289,6 +289,7 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
         }
         sum.merge(&tally);
         digest.interval(&Interval {
+            agents: Vec::new(),
             index,
             from_ns: index * length_ns,
             to_ns: (index + 1) * length_ns,
@@ -343,6 +344,7 @@ fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
     let arrivals = Arrivals { socket_drops: dropped, ..Arrivals::default() };
     let Verdict { doubts: warnings, notes } = verdict(&tally, &arrivals, &evidence);
     Sum {
+        agents: Vec::new(),
         to_ns: schedule_ns,
         tally,
         arrivals,

@@ -267,6 +267,7 @@ mod tests {
             let mut tally = Tally::new(1);
             tally.response.record(round_trip_ms * 1_000_000);
             Row::of(&Interval {
+                agents: Vec::new(),
                 index: at,
                 from_ns: at * 100_000_000,
                 to_ns: (at + 1) * 100_000_000,

@@ -144,6 +144,7 @@ mod tests {
         let arrivals = Arrivals::default();
         let (from_ns, to_ns) = (index * 500_000_000, (index + 1) * 500_000_000);
         Interval {
+            agents: Vec::new(),
             index,
             from_ns,
             to_ns,

@@ -178,6 +178,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
     Interval {
+        agents: Vec::new(),
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,
@@ -292,6 +293,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     tally.ends.came_late_after_all(1);
     let to_ns = intervals.last().map_or(0, |last| last.to_ns);
     Sum {
+        agents: Vec::new(),
         to_ns: to_ns + 250_000_000,
         tally,
         arrivals,
@@ -326,6 +328,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
             worst_worker_wait: 1.0 / 7.0,
             clock_step_ns: -12_345_678,
+            first_send_late_ns: Some(9),
+            partial_intervals: 1,
             neighbours: vec![Neighbour {
                 pid: Some(4_711),
                 name: "named".into(),

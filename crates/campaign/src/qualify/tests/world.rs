@@ -208,6 +208,7 @@ impl World {
         (0..now.qps - lost - servfail).for_each(|_| tally.rcodes.add(0, 1));
         (0..servfail).for_each(|_| tally.rcodes.add(2, 1));
         Interval {
+            agents: Vec::new(),
             index: now.second,
             from_ns: now.second * SECOND,
             to_ns: (now.second + 1) * SECOND,
@@ -271,6 +272,7 @@ fn sum(
         ..Evidence::default()
     };
     Sum {
+        agents: Vec::new(),
         to_ns: (seconds + 1) * SECOND,
         tally: digest.tally().clone(),
         arrivals,

@@ -1,0 +1,297 @@
+//! Joins the records of agents that made a load together to one record.
+//!
+//! ```text
+//!   agent 1   interval 0   interval 1   interval 2 …   sum ─┐
+//!   agent 2   interval 0   interval 1   (lost)              ├──► interval 0   interval 1   interval 2, partial   sum
+//!   agent 3   interval 0   interval 1   interval 2 …   sum ─┘
+//! ```
+//!
+//! Counts and histograms of one layout are added, so that the joined percentiles are those of all queries. What an
+//! agent has not given is missing: the interval is partial, and nothing is made up for it.
+
+use std::collections::VecDeque;
+
+use dnsdyno_measure::{
+    Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Watched, add_explanations,
+};
+
+use crate::figures::rate_qps;
+use crate::{AgentEnd, AgentInfo, Ended, Header, Headline, Interval, Sum, WorkerUse};
+
+/// Joins the intervals of agents in their order.
+pub struct Join {
+    header: Header,
+    agents: Vec<Joined>,
+    /// How many sources each agent watches.
+    watched: Vec<usize>,
+    next_index: u64,
+    tally: Tally,
+    arrivals: Arrivals,
+    workers: Vec<WorkerUse>,
+    covered_to_ns: u64,
+    partial_intervals: u64,
+}
+
+/// What an agent has given.
+#[derive(Default)]
+struct Joined {
+    waiting: VecDeque<Interval>,
+    end: AgentEnd,
+    sum: Option<Box<Sum>>,
+    is_lost: bool,
+}
+
+impl Joined {
+    /// Whether it gives no further interval.
+    fn is_over(&self) -> bool {
+        self.is_lost || self.sum.is_some()
+    }
+}
+
+impl Join {
+    /// For a record with this [joined](join_headers) header, of which each agent has a part with one of `headers`.
+    pub fn new(header: &Header, headers: &[Header]) -> Join {
+        Join {
+            watched: headers.iter().map(|header| header.watched.len()).collect(),
+            agents: header.agents.iter().map(|_| Joined::default()).collect(),
+            next_index: 0,
+            tally: Tally::new(header.types.len()),
+            arrivals: Arrivals::default(),
+            workers: Vec::new(),
+            covered_to_ns: 0,
+            partial_intervals: 0,
+            header: header.clone(),
+        }
+    }
+
+    /// Adds an interval of an agent; they come in order. Returns false where it comes too late: the joined interval was
+    /// given away without it.
+    pub fn interval(&mut self, agent: usize, interval: Interval) -> bool {
+        let is_in_time = interval.index >= self.next_index;
+        if is_in_time {
+            self.agents[agent].waiting.push_back(interval);
+        }
+        is_in_time
+    }
+
+    /// The agent has ended its part.
+    pub fn sum(&mut self, agent: usize, sum: Sum) {
+        let joined = &mut self.agents[agent];
+        joined.end.first_send_late_ns = sum.evidence.first_send_late_ns;
+        joined.end.warnings = sum.warnings.clone();
+        joined.sum = Some(Box::new(sum));
+    }
+
+    /// The agent is lost: its intervals are no longer waited for.
+    pub fn lost(&mut self, agent: usize, why: &str) {
+        self.agents[agent].is_lost = true;
+        self.agents[agent].end.lost.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// A lost agent is there again.
+    pub fn found(&mut self, agent: usize) {
+        self.agents[agent].is_lost = false;
+    }
+
+    /// What is known of the end of an agent beside its counts.
+    pub fn end_mut(&mut self, agent: usize) -> &mut AgentEnd {
+        &mut self.agents[agent].end
+    }
+
+    /// Whether an agent has given its sum.
+    pub fn has_sum(&self, agent: usize) -> bool {
+        self.agents[agent].sum.is_some()
+    }
+
+    /// Whether each agent has given its sum or is lost.
+    pub fn is_over(&self) -> bool {
+        self.agents.iter().all(Joined::is_over)
+    }
+
+    /// The agents that the next interval waits for.
+    pub fn awaited(&self) -> impl Iterator<Item = usize> {
+        let is_awaited = |joined: &Joined| joined.waiting.is_empty() && !joined.is_over();
+        self.agents.iter().enumerate().filter(move |(_, joined)| is_awaited(joined)).map(|(agent, _)| agent)
+    }
+
+    /// The next interval, as soon as each agent has given its part or is lost.
+    pub fn next(&mut self) -> Option<Interval> {
+        let has_more = self.agents.iter().any(|joined| !joined.waiting.is_empty());
+        if !has_more || self.awaited().next().is_some() {
+            return None;
+        }
+        let index =
+            self.agents.iter().filter_map(|joined| joined.waiting.front()).map(|one| one.index).min()?;
+        let parts = self.agents.iter_mut().map(|joined| {
+            let is_next = joined.waiting.front().is_some_and(|interval| interval.index == index);
+            let part = is_next.then(|| joined.waiting.pop_front()).flatten();
+            // After its end an agent has nothing more to give.
+            let is_missing = part.is_none() && joined.sum.is_none();
+            joined.end.missing_intervals += u64::from(is_missing);
+            (part, is_missing)
+        });
+        let parts: Vec<(Option<Interval>, bool)> = parts.collect();
+        self.next_index = index + 1;
+        let joined = self.joined(&parts)?;
+        self.partial_intervals += u64::from(joined.is_partial());
+        self.tally.merge(&joined.tally);
+        self.arrivals.merge_in_time(&joined.arrivals);
+        self.workers.merge_in_time(&joined.workers);
+        if joined.tally.scheduled > 0 {
+            self.covered_to_ns = joined.from_ns.saturating_add(joined.covered_ns());
+        }
+        for (agent, part) in self.agents.iter_mut().zip(&joined.agents) {
+            part.iter().for_each(|part| agent.end.tally.merge(part));
+        }
+        Some(joined)
+    }
+
+    /// The interval of these parts.
+    fn joined(&self, parts: &[(Option<Interval>, bool)]) -> Option<Interval> {
+        let some = || parts.iter().filter_map(|(part, _)| part.as_ref());
+        let first = some().next()?;
+        let mut tally = Tally::new(self.header.types.len());
+        let mut arrivals = Arrivals::default();
+        let mut workers = Vec::new();
+        let mut watched = Vec::new();
+        for (number, (part, _)) in parts.iter().enumerate() {
+            let info = &self.header.agents[number];
+            let none = vec![WorkerUse::default(); info.workers as usize];
+            workers.extend_from_slice(part.as_ref().map_or(&none, |part| &part.workers));
+            let sources = self.watched[number];
+            watched.resize(watched.len() + sources, None);
+            let Some(part) = part else { continue };
+            tally.merge(&part.tally);
+            arrivals.merge(&part.arrivals);
+            let first = watched.len() - sources;
+            watched[first..].iter_mut().zip(&part.watched).for_each(|(all, its)| all.clone_from(its));
+        }
+        let length_ns = first.to_ns.saturating_sub(first.from_ns);
+        // A schedule reaches as far as the next query of whichever agent; a window is open until the last one closes.
+        let covered = some().map(Interval::covered_ns);
+        let is_open = self.header.headline == Headline::Response;
+        let covered_ns = if is_open { covered.min() } else { covered.max() }.unwrap_or(length_ns);
+        let of_agent = |(part, is_missing): &(Option<Interval>, bool)| match part {
+            Some(part) => Some(part_of(&part.tally)),
+            None => (!is_missing).then(MemberTally::default),
+        };
+        Some(Interval {
+            index: first.index,
+            from_ns: first.from_ns,
+            to_ns: first.to_ns,
+            covered_ns: (covered_ns < length_ns).then_some(covered_ns),
+            asked_qps: if is_open { rate_qps(tally.scheduled, covered_ns) } else { 0.0 },
+            tally,
+            arrivals,
+            workers,
+            agents: parts.iter().map(of_agent).collect(),
+            watched,
+        })
+    }
+
+    /// The sum of the intervals that were given away; `ended` says how the run has ended, if not as its agents did.
+    pub fn finish(mut self, ended: Option<Ended>) -> Sum {
+        let sums = || self.agents.iter().filter_map(|joined| joined.sum.as_deref());
+        let late_after_settled = sums().map(|sum| sum.late_after_settled).sum();
+        let mut evidence = Evidence::default();
+        for (number, sum) in sums().enumerate() {
+            match number {
+                0 => evidence = sum.evidence.clone(),
+                _ => evidence.join(&sum.evidence),
+            }
+        }
+        evidence.partial_intervals = self.partial_intervals;
+        let mut explanations = Vec::new();
+        sums().for_each(|sum| add_explanations(&mut explanations, sum.explanations.iter().cloned()));
+        let schedule_ns = sums().map(|sum| sum.schedule_ns).max().unwrap_or(self.covered_to_ns);
+        let to_ns = sums().map(|sum| sum.to_ns).max().unwrap_or(self.covered_to_ns);
+        let ended = ended.or_else(|| sums().map(|sum| sum.ended.clone()).reduce(worse_end));
+        self.tally.ends.came_late_after_all(late_after_settled);
+        let mut watched = Vec::new();
+        for (joined, sources) in self.agents.iter().zip(&self.watched) {
+            let its = joined.sum.as_ref().map_or(&[][..], |sum| &sum.watched);
+            watched.extend((0..*sources).map(|source| its.get(source).cloned().flatten()));
+        }
+        // Each agent has read the whole capture.
+        let replay = sums().find_map(|sum| sum.replay.clone());
+        let answers = sums().filter_map(|sum| sum.answers.clone()).reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        });
+        Sum {
+            to_ns,
+            arrivals: self.arrivals,
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            ended: ended.unwrap_or(Ended::Interrupted),
+            evidence,
+            late_after_settled,
+            workers: self.workers,
+            schedule_ns,
+            last_answer_ns: sums().filter_map(|sum| sum.last_answer_ns).max(),
+            passes: match (&replay, self.header.queries) {
+                (Some(_), _) => sums().map(|sum| sum.passes).fold(0.0, f64::max),
+                (None, queries) => self.tally.scheduled as f64 / queries.max(1) as f64,
+            },
+            interface: None,
+            queries_per_client: PerClient::joined(
+                sums().flat_map(|sum| sum.queries_per_client.iter().copied()),
+            ),
+            explanations,
+            replay,
+            answers,
+            watched,
+            agents: self.agents.iter().map(|joined| joined.end.clone()).collect(),
+            tally: self.tally,
+        }
+    }
+}
+
+/// The figures of an agent in an interval.
+fn part_of(tally: &Tally) -> MemberTally {
+    MemberTally {
+        scheduled: tally.scheduled,
+        sent: tally.types.iter().map(|of_type| of_type.sent).sum(),
+        ends: tally.ends.clone(),
+        response: tally.response.clone(),
+        service: tally.service.clone(),
+    }
+}
+
+/// Of two ends the one that a reader must know of.
+fn worse_end(one: Ended, other: Ended) -> Ended {
+    let rank = |ended: &Ended| match ended {
+        Ended::Failed { .. } => 4,
+        Ended::Terminated | Ended::HungUp | Ended::Interrupted => 3,
+        Ended::ByCondition { .. } => 2,
+        _ => 1,
+    };
+    if rank(&other) > rank(&one) { other } else { one }
+}
+
+/// The header of a run that these agents make together: `headers` are theirs, in the same order.
+pub fn join_headers(headers: &[Header], agents: Vec<AgentInfo>) -> Option<Header> {
+    let first = headers.first()?;
+    let of_agent = |(header, agent): (&Header, &AgentInfo)| -> Vec<Watched> {
+        let named = |watched: &Watched| Watched {
+            label: format!("{}: {}", agent.name, watched.label),
+            ..watched.clone()
+        };
+        header.watched.iter().map(named).collect()
+    };
+    let watched = headers.iter().zip(&agents).flat_map(of_agent).take(MOST_WATCHED).collect();
+    Some(Header {
+        // By the clock of the first agent: an instant is the same for all.
+        started_unix_ns: first.started_unix_ns,
+        workers: headers.iter().map(|header| header.workers).sum(),
+        workers_reason: None,
+        clients: headers.iter().map(|header| header.clients).sum(),
+        udp_sockets: headers
+            .iter()
+            .map(|header| header.udp_sockets)
+            .reduce(|sum, more| Some(sum? + more?))?,
+        agents,
+        watched,
+        ..first.clone()
+    })
+}
