@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use dnsdyno_plan::expect::METRICS;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 
+use crate::cmd::agent::OnFlags;
 use crate::cmd::respond::RespondFlags;
 use crate::metrics::MetricsFlags;
 
@@ -65,6 +66,10 @@ pub(crate) enum Command {
     Note(crate::cmd::note::NoteFlags),
     /// Measure the built-in responder, without any set-up
     Demo(DemoFlags),
+    /// Make parts of runs for a coordinator (`--on`), which starts this
+    Agent(crate::cmd::agent::AgentFlags),
+    /// List the agents that `--on` would use: version, CPUs, clock, what they may load
+    Agents(crate::cmd::agent::AgentsFlags),
     /// Make links to this program by the names of the programs whose command lines it accepts: dnsperf,
     /// resperf, resperf-report and queryperf
     InstallLinks(crate::cmd::links::LinksFlags),
@@ -78,6 +83,8 @@ pub(crate) struct RunFlags {
     /// A plan file (TOML) with any of these, or with pieces of any rate; flags override it
     #[arg(long, value_name = "FILE", help_heading = LOAD_HEADING)]
     pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) on: OnFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
     #[command(flatten)]

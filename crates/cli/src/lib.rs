@@ -51,6 +51,8 @@ pub fn main() -> ExitCode {
         Command::Watch(flags) => cmd::watch::watch(flags),
         Command::Note(flags) => cmd::note::note(&flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),
+        Command::Agent(flags) => cmd::agent::agent(&flags),
+        Command::Agents(flags) => cmd::agent::agents(&flags),
         Command::InstallLinks(flags) => cmd::links::install(&flags),
     })
 }

@@ -23,6 +23,21 @@ impl SourcePrefix {
         Some(SourcePrefix { first, length })
     }
 
+    /// Whether an address is in the network of the prefix.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let (first, address, bits) = match (self.first, address.to_canonical()) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                (u128::from(u32::from(first)), u32::from(address).into(), 32)
+            }
+            (IpAddr::V6(first), IpAddr::V6(address)) => (u128::from(first), u128::from(address), 128),
+            _ => return false,
+        };
+        let rest = bits - u32::from(self.length);
+        // A shift by all bits of the type is none.
+        let network = |address: u128| address.checked_shr(rest).unwrap_or(0);
+        network(first) == network(address)
+    }
+
     /// Whether it is one address.
     pub fn is_host(&self) -> bool {
         self.length == if self.first.is_ipv4() { 32 } else { 128 }

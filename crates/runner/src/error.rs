@@ -93,6 +93,14 @@ pub enum RunError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The agents that were to make the run cannot.
+    #[error("{why}")]
+    Agents {
+        /// Why, in words.
+        why: String,
+        /// Whether the run would fail with any agents.
+        is_bad_input: bool,
+    },
     /// The observer stopped the run before its start.
     #[error(transparent)]
     Observer(Box<dyn Error + Send + Sync>),
@@ -101,7 +109,13 @@ pub enum RunError {
 impl RunError {
     /// Whether the input is invalid: the run would fail on any host.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, RunError::Plan(_) | RunError::Source(_) | RunError::Transport(OpenError::Unusable(_)))
+        matches!(
+            self,
+            RunError::Agents { is_bad_input: true, .. }
+                | RunError::Plan(_)
+                | RunError::Source(_)
+                | RunError::Transport(OpenError::Unusable(_))
+        )
     }
 }
 

@@ -42,7 +42,7 @@ mod watch_runner;
 mod watching;
 
 pub use dnsdyno_engine::{
-    Control, How, Live, QueryEnd, QueryLog, QueryLogs, Reached, StopCause, Unpaired, Why,
+    Asked, Control, How, Live, QueryEnd, QueryLog, QueryLogs, Reached, StopCause, Unpaired, Why,
 };
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::{CheckFailed, RunError};

@@ -5,6 +5,8 @@ use std::error::Error;
 use dnsdyno_engine::Live;
 use dnsdyno_queries::BadLine;
 use dnsdyno_record::{Check, Digest, Event, Header, Interval, WriteError};
+use dnsdyno_text::safe;
+use dnsdyno_text::units::{bytes, count, counted, length};
 
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
@@ -180,8 +182,74 @@ pub enum Note<'a> {
     Stopping(&'a Event),
     /// What is watched without being told, or how to watch more.
     Watching(&'a str),
+    /// What an agent of the run says.
+    Said(&'a str),
     /// The answers that differ from the recorded ones could not be written into the run's folder.
     AnswersNotKept(&'a std::io::Error),
     /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
+}
+
+impl Note<'_> {
+    /// The message in words; `None` where it is more than a sentence.
+    pub fn sentence(&self) -> Option<String> {
+        Some(match self {
+            Note::Checked(_) | Note::Stopping(_) => return None,
+            Note::SkippedLine(bad) => format!("skipped {bad}"),
+            Note::SkippedMore(lines) => {
+                format!("skipped {}", counted(*lines, "more malformed line", "more malformed lines"))
+            }
+            Note::ReadsOn { read_bytes, most_read_bytes, most_kept_bytes } => {
+                let [read, most_read, most_kept] =
+                    [read_bytes, most_read_bytes, most_kept_bytes].map(|octets| bytes(*octets as f64));
+                format!(
+                    "the queries are still being read: {read} so far. It is an error if they go on after {most_read}, \
+                     or take more than {most_kept} of memory; Ctrl-C ends the reading"
+                )
+            }
+            Note::InternationalizedNames { count: names, name, sent } => {
+                let (names, are) = (count(*names), if *names == 1 { "name is" } else { "names are" });
+                format!("{names} internationalized {are} sent with A-labels, the first `{name}` as `{sent}`")
+            }
+            Note::ReadingCapture { origin, queries: 0 } => {
+                format!("reading {} once, to count its clients", safe(origin))
+            }
+            Note::ReadingCapture { queries, .. } => {
+                format!("{} so far", counted(*queries, "query", "queries"))
+            }
+            Note::Replay { queries, lasts_ns, clients, shared_by, is_counted } => {
+                replay(*queries, *lasts_ns, *clients, *shared_by, *is_counted)
+            }
+            Note::SocketsInstead(why) => format!("using sockets, because AF_XDP is not available: {why}"),
+            Note::Watching(words) | Note::Said(words) => safe(words),
+            Note::Event(event) => event.words(),
+            Note::AnswersNotKept(error) => {
+                format!("cannot write the answers that differ into the folder of the run: {error}")
+            }
+            Note::RecordTrouble(error) => error.to_string(),
+        })
+    }
+}
+
+/// What a replay begins with, in words.
+fn replay(
+    queries: Option<u64>,
+    lasts_ns: Option<u64>,
+    clients: usize,
+    shared_by: Option<usize>,
+    is_counted: bool,
+) -> String {
+    let clients = counted(clients as u64, "client", "clients");
+    let shared = shared_by.map_or(String::new(), |all| {
+        format!("; the capture has {}, which share their sockets", count(all as u64))
+    });
+    match (queries, lasts_ns) {
+        (Some(queries), Some(lasts_ns)) => format!(
+            "replaying {} over {} of {clients}{shared}",
+            counted(queries, "query", "queries"),
+            length(lasts_ns)
+        ),
+        _ if is_counted => format!("replaying with {clients}{shared}"),
+        _ => format!("replaying with {clients}, which were not counted: -c sets another number"),
+    }
 }

@@ -32,7 +32,7 @@ pub enum Keep {
 
 impl Keep {
     /// The folder of a run that starts now; `None` where it has none.
-    pub(crate) fn folder(&self, name: Option<&str>) -> Option<PathBuf> {
+    pub fn folder(&self, name: Option<&str>) -> Option<PathBuf> {
         match self {
             Keep::Dated => Some(folder_of_now(Path::new("runs"), name)),
             Keep::Under(folder) => Some(folder_of_now(folder, name)),

@@ -10,36 +10,13 @@ use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
 use dnsdyno_report::{check_line, refusal, summary};
 use dnsdyno_runner::{Live, Note, Observer};
 use dnsdyno_text::safe;
-use dnsdyno_text::units::{bytes, count, counted, length};
+use dnsdyno_text::units::counted;
 
 use crate::lines::{self, Lines};
 use crate::place::{Leave, Place, Progress};
 use crate::show::Show;
 use crate::state::{Passed, State};
 use crate::terminal::width_of_lines;
-
-/// What a replay begins with, in words.
-fn replay(
-    queries: Option<u64>,
-    lasts_ns: Option<u64>,
-    clients: usize,
-    shared_by: Option<usize>,
-    is_counted: bool,
-) -> String {
-    let clients = counted(clients as u64, "client", "clients");
-    let shared = shared_by.map_or(String::new(), |all| {
-        format!("; the capture has {}, which share their sockets", count(all as u64))
-    });
-    match (queries, lasts_ns) {
-        (Some(queries), Some(lasts_ns)) => format!(
-            "dnsdyno: replaying {} over {} of {clients}{shared}",
-            counted(queries, "query", "queries"),
-            length(lasts_ns)
-        ),
-        _ if is_counted => format!("dnsdyno: replaying with {clients}{shared}"),
-        _ => format!("dnsdyno: replaying with {clients}, which were not counted: -c sets another number"),
-    }
-}
 
 /// What the program does for the screen.
 #[derive(Debug)]
@@ -150,46 +127,9 @@ impl Screen {
 
 impl Observer for Screen {
     fn note(&mut self, note: &Note<'_>) {
-        let message = match note {
-            Note::Checked(checks) => return self.checked(checks),
-            Note::SkippedLine(bad) => format!("dnsdyno: skipped {bad}"),
-            Note::SkippedMore(lines) => {
-                let lines = counted(*lines, "more malformed line", "more malformed lines");
-                format!("dnsdyno: skipped {lines}")
-            }
-            Note::ReadsOn { read_bytes, most_read_bytes, most_kept_bytes } => {
-                let [read, most_read, most_kept] =
-                    [read_bytes, most_read_bytes, most_kept_bytes].map(|octets| bytes(*octets as f64));
-                format!(
-                    "dnsdyno: the queries are still being read: {read} so far. It is an error if they go on after \
-                     {most_read}, or take more than {most_kept} of memory; Ctrl-C ends the reading"
-                )
-            }
-            Note::InternationalizedNames { count: names, name, sent } => {
-                let (names, are) = (count(*names), if *names == 1 { "name is" } else { "names are" });
-                format!(
-                    "dnsdyno: {names} internationalized {are} sent with A-labels, the first `{name}` as `{sent}`"
-                )
-            }
-            Note::ReadingCapture { origin, queries: 0 } => {
-                format!("dnsdyno: reading {} once, to count its clients", safe(origin))
-            }
-            Note::ReadingCapture { queries, .. } => {
-                format!("dnsdyno: {} so far", counted(*queries, "query", "queries"))
-            }
-            Note::Replay { queries, lasts_ns, clients, shared_by, is_counted } => {
-                replay(*queries, *lasts_ns, *clients, *shared_by, *is_counted)
-            }
-            Note::SocketsInstead(why) => {
-                format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
-            }
-            Note::Watching(found) => format!("dnsdyno: {}", safe(found)),
-            Note::Event(event) => format!("dnsdyno: {}", event.words()),
-            Note::AnswersNotKept(error) => {
-                format!("dnsdyno: cannot write the answers that differ into the folder of the run: {error}")
-            }
-            Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
-            Note::Stopping(event) => {
+        let message = match (note, note.sentence()) {
+            (Note::Checked(checks), _) => return self.checked(checks),
+            (Note::Stopping(event), _) => {
                 let why = safe(&event.message);
                 // The summary says it too: it is not kept for after the screen.
                 if let Shown::Screen { show, .. } = &self.shown {
@@ -197,6 +137,7 @@ impl Observer for Screen {
                 }
                 format!("stopping ({why}): waiting for outstanding queries (Ctrl-C again ends immediately)")
             }
+            (_, sentence) => format!("dnsdyno: {}", sentence.unwrap_or_default()),
         };
         self.print(&message);
     }

@@ -10,9 +10,9 @@ use dnsdyno_campaign::experiment::Outcome as OfRun;
 use dnsdyno_executor::experiment::{
     ExperimentError, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
 };
-use dnsdyno_runner::LocalRunner;
 use dnsdyno_text::{shown, units};
 
+use crate::cmd::agent::OnFlags;
 use crate::cmd::report::{named, options};
 use crate::exit::{
     BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome, RECORD_INCOMPLETE, RUN_FAILED, code_of_stop,
@@ -31,6 +31,8 @@ pub(crate) struct ExperimentFlags {
     /// runs/NAME, as the file is named, with --full runs/NAME-full]
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) on: OnFlags,
     /// Say what would be done and how long it takes, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -50,8 +52,8 @@ pub(crate) struct ExperimentFlags {
 }
 
 pub(crate) fn experiment(flags: &ExperimentFlags) -> Outcome {
-    let mut runner = LocalRunner;
-    let setup = Setup::read(&flags.file, flags.full, &flags.i_may_load_this_server, &runner)?;
+    let mut runner = flags.on.runner()?;
+    let setup = Setup::read(&flags.file, flags.full, &flags.i_may_load_this_server, &*runner)?;
     if flags.dry_run {
         let mut out = std::io::stdout().lock();
         for line in summary(&setup) {
@@ -76,7 +78,7 @@ pub(crate) fn experiment(flags: &ExperimentFlags) -> Outcome {
     let stop = Arc::new(Stop::default());
     stop_at_signals(Arc::clone(&stop)).map_err(Failure::run_failed)?;
     let mut progress = Lines { quiet: flags.quiet };
-    let carried = carry_out(&setup, &folder, &mut runner, &stop, &mut progress)?;
+    let carried = carry_out(&setup, &folder, &mut *runner, &stop, &mut progress)?;
     let text = write_results(&setup, &carried, &options(None), width_of_terminal())?;
     let mut out = std::io::stdout().lock();
     let place = named(&folder);

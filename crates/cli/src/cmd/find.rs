@@ -11,11 +11,12 @@ use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
 use dnsdyno_plan::{Draft, LOAD_HEADING};
-use dnsdyno_runner::{Control, LocalRunner, Runner};
+use dnsdyno_runner::Control;
 use dnsdyno_text::units::{count, length, percent, rate};
 use serde_json::json;
 
 use crate::campaign::{folder_of_now, resume};
+use crate::cmd::agent::OnFlags;
 use crate::cmd::report::named;
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome as Exit, code_of_stop};
 use crate::message::print_error;
@@ -72,6 +73,8 @@ pub(crate) struct FindFlags {
     /// A plan file (TOML) with options of the runs; flags override it
     #[arg(long, value_name = "FILE", help_heading = LOAD_HEADING)]
     plan: Option<PathBuf>,
+    #[command(flatten)]
+    on: OnFlags,
     /// Folder of the search; one that was stopped is resumed [default: runs/DATE-TIME-find]
     #[arg(short, long, value_name = "FOLDER", help_heading = OUTPUT, display_order = 0)]
     out: Option<PathBuf>,
@@ -93,7 +96,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     };
     let options = flags.options();
     let settings = Settings::new(&options, &draft).map_err(Failure::bad_input)?;
-    let mut runner = LocalRunner;
+    let mut runner = flags.on.runner()?;
     // A mistake in an option of the runs is told before anything is written.
     if let Step::Run(first) = dnsdyno_campaign::find::finder(settings.clone()).next() {
         let plans = runner.validate(&first.draft)?;
@@ -116,7 +119,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
         settings,
         options: &kept,
         folder: &folder,
-        runner: &mut runner,
+        runner: &mut *runner,
         control: &control,
         observer: &mut (),
         tell: &mut told,

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub(crate) mod agent;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod data;

@@ -15,13 +15,14 @@ use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
 use dnsdyno_executor::{CarriedOut, Journal, MakeError, carry_out};
 use dnsdyno_page::runs_in;
 use dnsdyno_plan::Draft;
-use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Runner};
+use dnsdyno_runner::{Control, FinishedRun, Runner};
 use dnsdyno_screen::Progress;
 use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::units::{counted, length};
 use serde_json::json;
 
 use crate::campaign::{folder_of_now, resume};
+use crate::cmd::agent::OnFlags;
 use crate::cmd::report::{may_be_written, named, options, write};
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome, code_of_stop};
 use crate::message::print_error;
@@ -71,6 +72,8 @@ pub(crate) struct QualifyFlags {
     /// A plan file (TOML) with options of a run; flags override it
     #[arg(long, value_name = "FILE", help_heading = TESTS)]
     plan: Option<PathBuf>,
+    #[command(flatten)]
+    on: OnFlags,
     /// Folder of the qualification; with the same command it is resumed from there [default:
     /// runs/DATE-TIME-qualify]
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output", display_order = 0)]
@@ -102,7 +105,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
         let why = "shorten --long, or add --however-long if that is what you want";
         return Err(Failure::bad_input(anyhow!("this takes at least {takes}: {why}")));
     }
-    let mut runner = LocalRunner;
+    let mut runner = flags.on.runner()?;
     let mut campaign = Qualify::new(settings, draft.clone());
     if let Step::Run(request) = campaign.next() {
         let plans = runner.validate(&request.draft)?;
@@ -126,7 +129,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
     let mut making = Progressing {
         settings: campaign.settings().clone(),
         folder: &folder,
-        runner: &mut runner,
+        runner: &mut *runner,
         progress: progress(flags.quiet, flags.plain),
     };
     let carried_out = carry_out(&mut campaign, &mut journal, &mut making);

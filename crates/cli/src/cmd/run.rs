@@ -8,7 +8,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_report::{diagnosis, first_finding_text};
-use dnsdyno_runner::{Control, Keep, LocalRunner, RunJob, Runner};
+use dnsdyno_runner::{Control, Keep, RunJob, Runner};
 use dnsdyno_screen::Progress;
 
 use crate::args::RunFlags;
@@ -26,7 +26,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
         }
         None => flags.draft,
     };
-    let mut runner = LocalRunner;
+    let mut runner = flags.on.runner()?;
     let plans = runner.validate(&draft)?;
     for note in &plans.plan.notes {
         print_error(&format!("dnsdyno: {note}"));
@@ -36,7 +36,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let exporters = Exporters::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
     let job = RunJob::new(&plans, kept_in(flags.output.out));
-    execute(&mut runner, &job, progress, form, exporters).map(|run| run.code)
+    execute(&mut *runner, &job, progress, form, exporters).map(|run| run.code)
 }
 
 /// A run that was made, and printed.

@@ -147,6 +147,11 @@ impl TsigText {
         TsigKey::parse(self.0.exposed())
     }
 
+    /// The text as given, with the secret.
+    pub fn exposed(&self) -> &str {
+        self.0.exposed()
+    }
+
     /// Algorithm and name alone: what is left of it when the key has been read.
     pub fn spent(key: &TsigKey) -> TsigText {
         TsigText(Secret::new(key.to_string()))

@@ -1,0 +1,360 @@
+//! The agent: makes its part of each run that its coordinator wants, with a [`LocalRunner`], and sends the record as it
+//! grows.
+//!
+//! ```text
+//!   link ──► this thread: orders, clocks, files      ──► thread of a run ──► LocalRunner ──► its own record
+//!        ◄── a thread that sends ◄───────────────────────── lines, notes, intervals
+//!            a thread that looks: says that it is there, and ends the load when nobody says so here
+//! ```
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{fs, io};
+
+use dnsdyno_plan::Draft;
+use dnsdyno_queries::TsigText;
+use dnsdyno_record::HostInfo;
+use dnsdyno_runner::{Control, Keep, Live, LocalRunner, Note, Observer, RunError, RunJob, Runner, StopCause};
+use dnsdyno_sys::process::effective_user;
+use dnsdyno_sys::{clock, thread as sys_thread};
+
+use crate::files::Store;
+use crate::frame::{Frame, Kind};
+use crate::link::{Link, Outbox, Receive};
+use crate::messages::{AgentFacts, Order, PROTOCOL, Passed, Report, Stop, Task};
+use crate::permission::Permission;
+use crate::process_link;
+
+/// An agent of this host.
+#[derive(Debug)]
+pub struct Agent {
+    /// What it may load.
+    pub permission: Permission,
+    /// Where it keeps records and files, in a folder of its own, which it removes when nothing in it is needed.
+    pub folder: PathBuf,
+}
+
+/// Serves the coordinator that has started this process, over standard input and output, until it ends. Returns the
+/// folder of records that the coordinator has not received whole, if there are any.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn serve(agent: Agent) -> io::Result<Option<PathBuf>> {
+    let Link { send, receive } = process_link::of_this_process();
+    Session::begin(agent, Outbox::new(send)?)?.serve(receive)
+}
+
+/// An agent with a coordinator.
+struct Session {
+    agent: Agent,
+    outbox: Outbox,
+    store: Store,
+    /// A task whose files are on their way, and how many of them.
+    incoming: Option<(Box<Task>, usize)>,
+    run: Option<RunInProgress>,
+    shared: Arc<Shared>,
+    runs: u64,
+    /// The record that the coordinator has not received whole.
+    unreceived: Option<PathBuf>,
+}
+
+/// A run in a thread of its own.
+struct RunInProgress {
+    control: Arc<Control>,
+    start: Sender<u64>,
+    thread: JoinHandle<()>,
+}
+
+/// What the thread that looks has to know.
+struct Shared {
+    heard_ns: AtomicU64,
+    control: Mutex<Option<Arc<Control>>>,
+}
+
+impl Session {
+    fn begin(agent: Agent, outbox: Outbox) -> io::Result<Session> {
+        let shared = Arc::new(Shared { heard_ns: clock::monotonic_ns().into(), control: Mutex::default() });
+        let (looking, looked) = (Arc::downgrade(&shared), outbox.clone());
+        thread::Builder::new().name("looks".to_owned()).spawn(move || {
+            while let Some(shared) = looking.upgrade() {
+                looked.message(&Report::Alive);
+                shared.end_if_alone();
+                drop(shared);
+                thread::sleep(ALIVE_EVERY);
+            }
+        })?;
+        let store = Store::new(agent.folder.join("files"));
+        Ok(Session { agent, outbox, store, incoming: None, run: None, shared, runs: 0, unreceived: None })
+    }
+
+    /// Follows orders until the link ends.
+    fn serve(mut self, mut receive: Box<dyn Receive>) -> io::Result<Option<PathBuf>> {
+        while let Ok(Some(frame)) = receive.receive() {
+            let heard_ns = clock::monotonic_ns();
+            self.shared.heard_ns.store(heard_ns, Ordering::Relaxed);
+            match frame.kind {
+                // Of a newer coordinator: what it means is not known here.
+                Kind::Message => match serde_json::from_slice(&frame.octets) {
+                    Ok(order) => self.follow(order, heard_ns),
+                    Err(_) => continue,
+                },
+                Kind::File => {
+                    let kept = self.store.part(&frame.octets);
+                    self.file_came(kept);
+                }
+                Kind::Line => {}
+            }
+        }
+        // Nobody is there any more: what was sent is recorded, and nothing more is sent.
+        if let Some(run) = self.run.take() {
+            run.control.end(StopCause::HangUp);
+            let _ = run.thread.join();
+        }
+        Ok(self.clean_up())
+    }
+
+    fn follow(&mut self, order: Order, heard_ns: u64) {
+        match order {
+            Order::Hello { .. } => {
+                let facts = facts(&self.agent.permission);
+                self.outbox.message(&Report::Hello { protocol: PROTOCOL, facts });
+            }
+            Order::Clock { number } => self.outbox.message_now(|| Report::Clock {
+                number,
+                received_ns: heard_ns,
+                sent_ns: clock::monotonic_ns(),
+            }),
+            Order::Alive => {}
+            Order::Prepare(task) => self.prepare(task),
+            Order::File { hash, bytes } => {
+                let kept = self.store.begin(&hash, bytes);
+                if kept.is_err() || bytes == 0 {
+                    self.file_came(kept);
+                }
+            }
+            Order::Start { epoch_ns } => {
+                if let Some(run) = &self.run {
+                    // The run was stopped meanwhile, if nobody takes it.
+                    let _ = run.start.send(epoch_ns);
+                }
+            }
+            Order::Stop { how, at_once } => {
+                let Some(run) = &self.run else { return };
+                match at_once {
+                    true => run.control.end(cause_of(how)),
+                    false => run.control.stop(cause_of(how)),
+                }
+            }
+            Order::Received => {
+                if let Some(folder) = self.unreceived.take() {
+                    let _ = fs::remove_dir_all(folder);
+                }
+            }
+        }
+    }
+
+    /// Asks for the files of a task, or makes its run ready.
+    fn prepare(&mut self, task: Box<Task>) {
+        if self.run.as_ref().is_some_and(|run| !run.thread.is_finished()) {
+            let why = "it still makes another run".to_owned();
+            return self.outbox.message(&Report::Refused { why, is_bad_input: false });
+        }
+        let hashes = self.store.lacks(&task.files);
+        match hashes.len() {
+            0 => self.make(task),
+            lacking => {
+                self.incoming = Some((task, lacking));
+                self.outbox.message(&Report::Lacks { hashes });
+            }
+        }
+    }
+
+    /// A file, or a part of it, has come; when it was the last one, the run is made ready.
+    fn file_came(&mut self, kept: Result<(), String>) {
+        let Some((task, lacking)) = &mut self.incoming else { return };
+        if let Err(why) = kept {
+            self.incoming = None;
+            return self.outbox.message(&Report::Refused { why, is_bad_input: false });
+        }
+        *lacking = self.store.lacks(&task.files).len();
+        if *lacking == 0
+            && let Some((task, _)) = self.incoming.take()
+        {
+            self.make(task);
+        }
+    }
+
+    /// Makes the run of a task in a thread of its own.
+    fn make(&mut self, task: Box<Task>) {
+        self.runs += 1;
+        let folder = self.agent.folder.join(format!("run-{}", self.runs));
+        let draft = match self.draft_of(&task) {
+            Ok(draft) => draft,
+            Err(why) => return self.outbox.message(&Report::Refused { why, is_bad_input: true }),
+        };
+        let control = Arc::new(Control::default());
+        let (start, starts) = channel();
+        let part = Part {
+            draft,
+            may_load: task.may_load,
+            permission: self.agent.permission.clone(),
+            folder: folder.clone(),
+            outbox: self.outbox.clone(),
+            control: Arc::clone(&control),
+            starts,
+        };
+        *self.shared.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&control));
+        let spawned = thread::Builder::new().name("run".to_owned()).spawn(move || part.make());
+        match spawned {
+            Ok(thread) => self.run = Some(RunInProgress { control, start, thread }),
+            Err(error) => {
+                let why = RunError::Thread(error).to_string();
+                self.outbox.message(&Report::Refused { why, is_bad_input: false });
+            }
+        }
+        self.unreceived = Some(folder);
+    }
+
+    /// The options of a task, with the paths of this host.
+    fn draft_of(&self, task: &Task) -> Result<Draft, String> {
+        let mut draft = Draft::from_toml(&task.plan)?;
+        self.store.resolve(&mut draft, &task.files)?;
+        draft.tsig = task.tsig.clone().map(TsigText::from).or(draft.tsig);
+        // Not the plan decides it here, but the permission of this host.
+        draft.i_may_load_this_server = Some(true);
+        Ok(draft)
+    }
+
+    /// Removes what nobody needs. Returns the folder of a record that is still needed.
+    fn clean_up(&self) -> Option<PathBuf> {
+        let has_record = |folder: &&PathBuf| folder.join(dnsdyno_record::PLAN_FILE).exists();
+        let kept = self.unreceived.as_ref().filter(has_record);
+        let _ = match kept {
+            None => fs::remove_dir_all(&self.agent.folder),
+            Some(_) => fs::remove_dir_all(self.agent.folder.join("files")),
+        };
+        kept.cloned()
+    }
+}
+
+impl Shared {
+    /// Ends the load when nothing was heard of the coordinator for too long.
+    fn end_if_alone(&self) {
+        let silent_ns = clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        if silent_ns > ALONE_AFTER_NS
+            && let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            control.end(StopCause::HangUp);
+        }
+    }
+}
+
+/// A part of a run that is to be made.
+struct Part {
+    draft: Draft,
+    may_load: bool,
+    permission: Permission,
+    folder: PathBuf,
+    outbox: Outbox,
+    control: Arc<Control>,
+    starts: Receiver<u64>,
+}
+
+impl Part {
+    fn make(self) {
+        let report = match self.run() {
+            Ok(()) => Report::Ended,
+            Err((why, is_bad_input)) => Report::Refused { why, is_bad_input },
+        };
+        self.outbox.message(&report);
+    }
+
+    fn run(&self) -> Result<(), (String, bool)> {
+        let failed = |error: RunError| (error.to_string(), error.is_bad_input());
+        let mut runner = LocalRunner;
+        let plans = runner.validate(&self.draft).map_err(failed)?;
+        self.permission.check(&plans.plan, self.may_load).map_err(|why| (why.to_string(), true))?;
+        let host = HostInfo::gather(plans.plan.target.address.ip());
+        let start = |preparation_ns| self.start(preparation_ns, &host);
+        let copy = |line: &[u8]| self.outbox.frame(Frame { kind: Kind::Line, octets: line.to_vec() });
+        let job = RunJob {
+            start: Some(&start),
+            copy: Some(&copy),
+            ..RunJob::new(&plans, Keep::Folder(self.folder.clone()))
+        };
+        let finished = runner.run(&job, &self.control, &mut Tells(&self.outbox)).map_err(failed)?;
+        if let Some(error) = finished.incomplete {
+            self.outbox.message(&Report::Said { words: format!("its own record is not whole: {error}") });
+        }
+        Ok(())
+    }
+
+    /// Says that the run is ready, and waits for its start.
+    fn start(&self, preparation_ns: u64, host: &HostInfo) -> Option<u64> {
+        self.outbox.message(&Report::Ready { preparation_ns, host: Box::new(host.clone()) });
+        loop {
+            match self.starts.recv_timeout(LOOK_AGAIN) {
+                Ok(epoch_ns) => return Some(epoch_ns),
+                Err(RecvTimeoutError::Timeout) if self.control.cause().is_none() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// Tells the coordinator of the progress of a run.
+struct Tells<'a>(&'a Outbox);
+
+impl Observer for Tells<'_> {
+    fn note(&mut self, note: &Note<'_>) {
+        let words = match note {
+            // The record has them, and its lines are sent.
+            Note::Event(_) | Note::Stopping(_) => None,
+            Note::ReadingCapture { .. } => None,
+            note => note.sentence(),
+        };
+        words.into_iter().for_each(|words| self.0.message(&Report::Said { words }));
+    }
+
+    fn passed(&mut self, live: &Live<'_>) {
+        let Live { index, to_ns, covered_ns, asked_qps, arrivals } = *live;
+        let arrivals = arrivals.clone();
+        self.0.message(&Report::Passed(Box::new(Passed { index, to_ns, covered_ns, asked_qps, arrivals })));
+    }
+}
+
+/// What an agent says of its host.
+fn facts(permission: &Permission) -> AgentFacts {
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    AgentFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: read("/proc/sys/kernel/hostname"),
+        kernel: read("/proc/sys/kernel/osrelease"),
+        cpus: sys_thread::allowed_cpus().map_or(1, |cpus| cpus.len() as u32),
+        may_use_xdp: effective_user() == 0,
+        permission: permission.to_string(),
+    }
+}
+
+fn cause_of(how: Stop) -> StopCause {
+    match how {
+        Stop::Interrupt => StopCause::Interrupt,
+        Stop::Terminate => StopCause::Terminate,
+        Stop::HangUp => StopCause::HangUp,
+        Stop::Condition => StopCause::Condition,
+        Stop::NoLongerWaiting => StopCause::NoLongerWaiting,
+    }
+}
+
+/// How often each side says that it is there.
+pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(500);
+
+/// After so long without its coordinator, an agent ends its load: with the time that the end takes, within five seconds.
+const ALONE_AFTER_NS: u64 = 3_500_000_000;
+
+/// How often a run that waits for its start looks whether it was stopped.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);

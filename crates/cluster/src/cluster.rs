@@ -1,0 +1,221 @@
+//! The coordinator: a [`Runner`] whose runs are made by agents.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Observer, Plans, RunError, RunJob, Runner};
+use dnsdyno_sys::clock;
+
+use crate::agent::ALIVE_EVERY;
+use crate::deal::{Hand, Needed, deal};
+use crate::error::ClusterError;
+use crate::link::Outbox;
+use crate::messages::{AgentFacts, Order, Report};
+use crate::on::{Destination, Place};
+use crate::running::Running;
+use crate::session::{Event, Session};
+
+/// Agents that make runs together.
+pub struct Cluster {
+    sessions: Vec<Session>,
+    events: Receiver<(usize, Event)>,
+    faults: Faults,
+    /// The agents hear of the coordinator while it is there.
+    _alive: Arc<Vec<Outbox>>,
+}
+
+/// What is done when something is wrong with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// Whether a run goes on with the other agents when one is lost.
+    pub goes_on: bool,
+    /// How well the clocks must be known for a start, in nanoseconds.
+    pub start_within_ns: u64,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Faults { goes_on: false, start_within_ns: 1_000_000 }
+    }
+}
+
+impl Cluster {
+    /// Starts the agents, and waits until each has answered.
+    ///
+    /// # Errors
+    /// An agent cannot be started, does not answer, or is of a version that cannot be used.
+    pub fn connect(destinations: Vec<Destination>, faults: Faults) -> Result<Cluster, ClusterError> {
+        let (sender, events) = channel();
+        let open = |(number, destination)| Session::open(destination, number, sender.clone());
+        let sessions: Vec<Session> =
+            destinations.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
+        let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
+        say_alive(&alive).map_err(ClusterError::Thread)?;
+        let mut cluster = Cluster { sessions, events, faults, _alive: alive };
+        cluster.greet()?;
+        cluster.look_at_clocks(CLOCK_EXCHANGES)?;
+        Ok(cluster)
+    }
+
+    /// The agents: name, what each says of its host, and its clock against the one here.
+    pub fn agents(&self) -> impl Iterator<Item = (&Destination, &AgentFacts, dnsdyno_record::ClockOffset)> {
+        self.sessions.iter().map(|session| (&session.destination, &session.facts, session.offset()))
+    }
+
+    fn greet(&mut self) -> Result<(), ClusterError> {
+        let deadline = Instant::now() + FIRST_ANSWER;
+        let mut missing: Vec<usize> = (0..self.sessions.len()).collect();
+        while let Some(first) = missing.first().copied() {
+            let waits = deadline.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(waits) {
+                Ok((number, Event::Report(Report::Hello { protocol, facts }))) => {
+                    self.sessions[number].greeted(protocol, facts)?;
+                    missing.retain(|one| *one != number);
+                }
+                Ok((number, Event::Gone(words))) => return Err(self.no_agent(number, words)),
+                Ok(_) => {}
+                Err(_) => {
+                    return Err(self.no_agent(first, format!("nothing within {} s", FIRST_ANSWER.as_secs())));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn no_agent(&self, number: usize, words: String) -> ClusterError {
+        let destination = &self.sessions[number].destination;
+        let command = match &destination.place {
+            Place::Local => "dnsdyno agent --stdio </dev/null".to_owned(),
+            Place::Ssh { destination, port, program } => {
+                let port = port.map(|port| format!("-p {port} ")).unwrap_or_default();
+                format!("ssh -o BatchMode=yes {port}{destination} {program} --version")
+            }
+        };
+        ClusterError::NoAgent { name: destination.name.clone(), words, command }
+    }
+
+    /// Exchanges the time with each agent, one question at a time.
+    pub(crate) fn look_at_clocks(&mut self, exchanges: u64) -> Result<(), ClusterError> {
+        for number in 0..self.sessions.len() {
+            let wanted = self.sessions[number].clock.exchanges() + exchanges;
+            let deadline = Instant::now() + FIRST_ANSWER;
+            self.sessions[number].ask_time();
+            while self.sessions[number].clock.exchanges() < wanted {
+                let waits = deadline.saturating_duration_since(Instant::now());
+                match self.events.recv_timeout(waits) {
+                    Ok((from, Event::Clock(exchange))) => {
+                        self.sessions[from].clock.add(exchange);
+                        if from == number && self.sessions[number].clock.exchanges() < wanted {
+                            self.sessions[number].ask_time();
+                        }
+                    }
+                    Ok((from, Event::Gone(words))) => return Err(self.lost(from, words)),
+                    Ok(_) => {}
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                        return Err(self.lost(number, "it does not say what time it is".to_owned()));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&self, number: usize, why: String) -> ClusterError {
+        ClusterError::Lost { name: self.sessions[number].name().to_owned(), why }
+    }
+
+    fn hands(&self) -> Vec<Hand> {
+        let hand = |session: &Session| Hand { weight: session.destination.weight, cpus: session.facts.cpus };
+        self.sessions.iter().map(hand).collect()
+    }
+}
+
+impl Runner for Cluster {
+    fn validate(&self, draft: &Draft) -> Result<Plans, RunError> {
+        if draft.part.is_some() {
+            let why = "each agent gets a part of its own: remove it";
+            return Err(ClusterError::Option { option: "part", why }.into());
+        }
+        let alone = LocalRunner.validate(draft)?.plan;
+        let workers: u32 = deal(&self.hands(), needed(draft, &alone))?.iter().sum();
+        // An exact number: the plan is that of one process with all workers.
+        LocalRunner.validate(&Draft { workers: Some(workers as usize), ..draft.clone() })
+    }
+
+    fn run(
+        &mut self,
+        job: &RunJob<'_>,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<FinishedRun, RunError> {
+        if job.query_logs.is_some() {
+            let why = "single queries are logged in one process only: remove it".to_owned();
+            return Err(RunError::Agents { why, is_bad_input: true });
+        }
+        let workers = deal(&self.hands(), Needed::Exactly(job.plans.plan.part.of))?;
+        self.look_at_clocks(CLOCK_EXCHANGES)?;
+        let running = Running {
+            sessions: &mut self.sessions,
+            events: &self.events,
+            faults: self.faults,
+            workers,
+            plan: &job.plans.plan,
+            keep: &job.keep,
+            control,
+        };
+        running.run(observer)
+    }
+}
+
+impl From<ClusterError> for RunError {
+    fn from(error: ClusterError) -> RunError {
+        let is_bad_input = match &error {
+            ClusterError::Refused { is_bad_input, .. } => *is_bad_input,
+            ClusterError::Destination { .. }
+            | ClusterError::Option { .. }
+            | ClusterError::FewWorkers { .. }
+            | ClusterError::Weights { .. }
+            | ClusterError::File { .. } => true,
+            _ => false,
+        };
+        RunError::Agents { why: error.to_string(), is_bad_input }
+    }
+}
+
+/// The workers that a load needs, by the plan that one host would have.
+fn needed(draft: &Draft, alone: &Plan) -> Needed {
+    match (draft.workers, &alone.usual_workers) {
+        (Some(workers), _) => Needed::Exactly(workers as u32),
+        (None, Some(usual)) if alone.load.is_open() && !usual.is_limited => {
+            Needed::AtLeast(alone.workers as u32)
+        }
+        _ => Needed::AllCpus,
+    }
+}
+
+/// Tells the agents twice a second that the coordinator is there, as long as it is.
+fn say_alive(outboxes: &Arc<Vec<Outbox>>) -> std::io::Result<()> {
+    let outboxes: Weak<Vec<Outbox>> = Arc::downgrade(outboxes);
+    thread::Builder::new().name("alive".to_owned()).spawn(move || {
+        while let Some(outboxes) = outboxes.upgrade() {
+            outboxes.iter().for_each(|outbox| outbox.message(&Order::Alive));
+            drop(outboxes);
+            thread::sleep(ALIVE_EVERY);
+        }
+    })?;
+    Ok(())
+}
+
+/// The time here, for whoever waits for agents.
+pub(crate) fn now_ns() -> u64 {
+    clock::monotonic_ns()
+}
+
+/// How long the first answer of an agent may take: with the connection of `ssh`.
+const FIRST_ANSWER: Duration = Duration::from_secs(20);
+
+/// Exchanges of the time before each run: the shortest of so many has waited for nobody.
+const CLOCK_EXCHANGES: u64 = 40;

@@ -1,0 +1,388 @@
+//! The files that a plan names: sent to each agent that lacks them, once, by their content.
+//!
+//! In the plan of an agent a file is named by its hash (`sha256:…`). The agent takes the file of the same path on its
+//! own host if its content is the same, or the one that it was sent.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use dnsdyno_plan::Draft;
+use ring::digest::{Context, SHA256};
+use serde_json::Value;
+
+use crate::error::ClusterError;
+use crate::messages::FileInfo;
+
+/// The files of a plan, on the coordinator's host.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    all: Vec<(FileInfo, PathBuf)>,
+    /// The descriptions that were written anew, because they name further files.
+    _rewritten: Option<tempdir::Folder>,
+}
+
+impl Files {
+    /// Names the files of `draft` by their content.
+    ///
+    /// # Errors
+    /// A file cannot be read, or an option means standard input or a file that a run writes.
+    pub(crate) fn of(draft: &mut Draft) -> Result<Files, ClusterError> {
+        if [&draft.queries, &draft.replay].into_iter().flatten().any(|path| path == "-") {
+            let why = "its agents cannot read this standard input: put it into a file";
+            return Err(ClusterError::Option { option: "queries -", why });
+        }
+        if draft.tls_key_log.is_some() {
+            let why = "the secrets would be on the hosts of the agents: remove it";
+            return Err(ClusterError::Option { option: "tls-key-log", why });
+        }
+        let mut files = Files::default();
+        if let Some(source) = &mut draft.source
+            && let Some((kind, path)) = source.split_once(':')
+        {
+            *source = format!("{kind}:{}", files.description(Path::new(path))?);
+        }
+        for path in
+            [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.tsig_file, &mut draft.ca]
+        {
+            if let Some(path) = path {
+                *path = files.add(Path::new(path.as_str()))?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Adds a file, and returns its name in a plan.
+    fn add(&mut self, path: &Path) -> Result<String, ClusterError> {
+        let failed = |source| ClusterError::File { path: path.to_owned(), source };
+        let (hash, bytes) = hash_of(path).map_err(failed)?;
+        let name = format!("{PREFIX}{hash}");
+        let path = path.to_owned();
+        if self.all.iter().all(|(known, _)| known.hash != hash) {
+            let info = FileInfo { hash, bytes, path: path.display().to_string() };
+            self.all.push((info, path));
+        }
+        Ok(name)
+    }
+
+    /// Adds a description of clients, and the file of names that it may have.
+    fn description(&mut self, path: &Path) -> Result<String, ClusterError> {
+        let failed = |source| ClusterError::File { path: path.to_owned(), source };
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return self.add(path) };
+        let Some(queries) = file_of_names(&mut value) else { return self.add(path) };
+        let Some(names) = queries.as_str().map(|names| path.parent().unwrap_or(Path::new("")).join(names))
+        else {
+            return self.add(path);
+        };
+        *queries = self.add(&names)?.into();
+        let folder = tempdir::Folder::new().map_err(failed)?;
+        let written = folder.path().join("clients.json");
+        fs::write(&written, value.to_string()).map_err(failed)?;
+        let name = self.add(&written);
+        self._rewritten = Some(folder);
+        name
+    }
+
+    /// What an agent is told of them.
+    pub(crate) fn infos(&self) -> Vec<FileInfo> {
+        self.all.iter().map(|(info, _)| info.clone()).collect()
+    }
+
+    /// Gives the content of a file in parts.
+    ///
+    /// # Errors
+    /// It cannot be read any more, or has another size now.
+    pub(crate) fn read(&self, hash: &str, part: &mut dyn FnMut(&[u8])) -> Result<(), ClusterError> {
+        let Some((info, path)) = self.all.iter().find(|(info, _)| info.hash == hash) else { return Ok(()) };
+        let failed = |source| ClusterError::File { path: path.clone(), source };
+        let mut file = File::open(path).map_err(failed)?.take(info.bytes);
+        let (mut octets, mut sent) = (vec![0; PART], 0);
+        loop {
+            match file.read(&mut octets).map_err(failed)? {
+                0 if sent == info.bytes => return Ok(()),
+                0 => return Err(ClusterError::Changed { path: path.clone() }),
+                length => {
+                    sent += length as u64;
+                    part(&octets[..length]);
+                }
+            }
+        }
+    }
+
+    /// The size of a file.
+    pub(crate) fn bytes(&self, hash: &str) -> Option<u64> {
+        self.all.iter().find(|(info, _)| info.hash == hash).map(|(info, _)| info.bytes)
+    }
+}
+
+/// The files that an agent was sent, in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Store {
+    folder: PathBuf,
+    incoming: Option<Incoming>,
+}
+
+#[derive(Debug)]
+struct Incoming {
+    hash: String,
+    left: u64,
+    file: File,
+    path: PathBuf,
+}
+
+impl Store {
+    pub(crate) fn new(folder: PathBuf) -> Store {
+        Store { folder, incoming: None }
+    }
+
+    /// Where a file is on this host; `None` where it has to be sent.
+    fn find(&self, info: &FileInfo) -> Option<PathBuf> {
+        let own = self.folder.join(&info.hash);
+        let there = PathBuf::from(&info.path);
+        let is_same = |path: &Path| {
+            let size = fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len());
+            size == Some(info.bytes) && hash_of(path).is_ok_and(|(hash, _)| hash == info.hash)
+        };
+        [own, there].into_iter().find(|path| is_same(path))
+    }
+
+    /// The hashes of the files that have to be sent.
+    pub(crate) fn lacks(&self, files: &[FileInfo]) -> Vec<String> {
+        files
+            .iter()
+            .filter(|info| is_hash(&info.hash) && self.find(info).is_none())
+            .map(|info| info.hash.clone())
+            .collect()
+    }
+
+    /// A file follows.
+    ///
+    /// # Errors
+    /// It cannot be kept, in words.
+    pub(crate) fn begin(&mut self, hash: &str, bytes: u64) -> Result<(), String> {
+        if !is_hash(hash) {
+            return Err(format!("`{}` is no hash of a file", dnsdyno_text::shown(hash, 80)));
+        }
+        let path = self.folder.join(format!("{hash}.part"));
+        let open = || -> io::Result<File> {
+            fs::create_dir_all(&self.folder)?;
+            File::create(&path)
+        };
+        let file = open().map_err(|error| format!("{}: {error}", path.display()))?;
+        self.incoming = Some(Incoming { hash: hash.to_owned(), left: bytes, file, path });
+        self.end_if_whole()
+    }
+
+    /// A part of it.
+    ///
+    /// # Errors
+    /// It cannot be kept, in words.
+    pub(crate) fn part(&mut self, octets: &[u8]) -> Result<(), String> {
+        let Some(incoming) = &mut self.incoming else {
+            return Err("a file was sent that nobody has named".to_owned());
+        };
+        let kept = &octets[..octets.len().min(incoming.left as usize)];
+        incoming.file.write_all(kept).map_err(|error| format!("{}: {error}", incoming.path.display()))?;
+        incoming.left -= kept.len() as u64;
+        self.end_if_whole()
+    }
+
+    fn end_if_whole(&mut self) -> Result<(), String> {
+        let Some(Incoming { hash, path, .. }) = self.incoming.take_if(|incoming| incoming.left == 0) else {
+            return Ok(());
+        };
+        let (found, _) = hash_of(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if found != hash {
+            return Err("a file has changed on the way, or while it was read: start again".to_owned());
+        }
+        fs::rename(&path, self.folder.join(&hash)).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Puts the paths of this host in the place of the hashes.
+    ///
+    /// # Errors
+    /// A file is not there, in words.
+    pub(crate) fn resolve(&self, draft: &mut Draft, files: &[FileInfo]) -> Result<(), String> {
+        let path_of = |name: &str| -> Result<String, String> {
+            let Some(hash) = name.strip_prefix(PREFIX) else { return Ok(name.to_owned()) };
+            let info = files.iter().find(|info| info.hash == hash);
+            let path = info.and_then(|info| self.find(info));
+            path.map(|path| path.display().to_string()).ok_or_else(|| format!("the file {name} was not sent"))
+        };
+        for path in
+            [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.tsig_file, &mut draft.ca]
+        {
+            if let Some(path) = path {
+                *path = path_of(path)?;
+            }
+        }
+        if let Some(source) = &mut draft.source
+            && let Some((kind, name)) = source.split_once(':')
+        {
+            let path = path_of(name)?;
+            *source = format!("{kind}:{}", self.with_names(&path, &path_of)?);
+        }
+        Ok(())
+    }
+
+    /// The description of clients with the path of its file of names.
+    fn with_names(
+        &self,
+        path: &str,
+        path_of: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<String, String> {
+        let failed = |error: io::Error| format!("{path}: {error}");
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return Ok(path.to_owned()) };
+        let Some(names) = file_of_names(&mut value) else { return Ok(path.to_owned()) };
+        let Some(found) = names.as_str().filter(|name| name.starts_with(PREFIX)) else {
+            return Ok(path.to_owned());
+        };
+        *names = path_of(found)?.into();
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        let written = self.folder.join("clients.json");
+        fs::write(&written, value.to_string()).map_err(failed)?;
+        Ok(written.display().to_string())
+    }
+}
+
+/// The file of names in a description of stub clients.
+fn file_of_names(description: &mut Value) -> Option<&mut Value> {
+    description.get_mut("names")?.get_mut("queries")
+}
+
+/// The SHA-256 of a file, in hexadecimal, and its size.
+fn hash_of(path: &Path) -> io::Result<(String, u64)> {
+    let mut file = dnsdyno_record::open_regular(path)?;
+    let (mut context, mut bytes, mut part) = (Context::new(&SHA256), 0, vec![0; PART]);
+    loop {
+        match file.read(&mut part)? {
+            0 => break,
+            length => {
+                bytes += length as u64;
+                context.update(&part[..length]);
+            }
+        }
+    }
+    let hash = context.finish().as_ref().iter().map(|octet| format!("{octet:02x}")).collect();
+    Ok((hash, bytes))
+}
+
+/// Whether a text can be the name of a file in the store: nothing else may become a path.
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
+}
+
+/// Before the hash, in a plan.
+const PREFIX: &str = "sha256:";
+
+/// Octets of a part.
+const PART: usize = 256 << 10;
+
+/// A folder that is removed with its content.
+mod tempdir {
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[derive(Debug)]
+    pub(super) struct Folder(PathBuf);
+
+    impl Folder {
+        pub(super) fn new() -> io::Result<Folder> {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("dnsdyno-cluster-{}-{number}", std::process::id()));
+            // Of nobody else: it must not be there.
+            std::fs::create_dir(&path)?;
+            Ok(Folder(path))
+        }
+
+        pub(super) fn path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends what the store lacks, as coordinator and agent do.
+    fn send(files: &Files, store: &mut Store) {
+        for hash in store.lacks(&files.infos()) {
+            store.begin(&hash, files.bytes(&hash).unwrap()).unwrap();
+            files.read(&hash, &mut |part| store.part(part).unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_is_sent_once_and_read_there_as_it_is_here() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = here.path().join("queries.txt");
+        fs::write(&path, "a.test A\n".repeat(100_000)).unwrap();
+        let name = Some(path.display().to_string());
+        let mut draft = Draft { queries: name.clone(), zone: name, ..Draft::default() };
+        let files = Files::of(&mut draft).unwrap();
+        assert!(draft.queries.as_deref().unwrap().starts_with(PREFIX) && draft.queries == draft.zone);
+        let mut store = Store::new(there.path().join("files"));
+        assert!(store.lacks(&files.infos()).is_empty(), "on the same host it is there");
+        // On another host there is none of this path.
+        let elsewhere: Vec<FileInfo> = files
+            .infos()
+            .into_iter()
+            .map(|info| FileInfo { path: "/none/of/it".to_owned(), ..info })
+            .collect();
+        assert_eq!(store.lacks(&elsewhere).len(), 1);
+        let kept = path.with_extension("kept");
+        fs::rename(&path, &kept).unwrap();
+        assert!(store.resolve(&mut draft.clone(), &elsewhere).is_err());
+        fs::rename(&kept, &path).unwrap();
+        let hash = elsewhere[0].hash.clone();
+        store.begin(&hash, elsewhere[0].bytes).unwrap();
+        files.read(&hash, &mut |part| store.part(part).unwrap()).unwrap();
+        assert!(store.lacks(&elsewhere).is_empty());
+        store.resolve(&mut draft, &elsewhere).unwrap();
+        assert_eq!(fs::read(draft.queries.unwrap()).unwrap(), fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn a_description_takes_its_file_of_names_with_it() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(here.path().join("names.txt"), "a.test A\n").unwrap();
+        let path = here.path().join("clients.json");
+        fs::write(&path, r#"{"clients":3,"names":{"kind":"stub","queries":"names.txt"}}"#).unwrap();
+        let mut draft = Draft { source: Some(format!("stub:{}", path.display())), ..Draft::default() };
+        let files = Files::of(&mut draft).unwrap();
+        let mut store = Store::new(there.path().to_owned());
+        send(&files, &mut store);
+        store.resolve(&mut draft, &files.infos()).unwrap();
+        let written = draft.source.unwrap().strip_prefix("stub:").unwrap().to_owned();
+        let value: Value = serde_json::from_str(&fs::read_to_string(written).unwrap()).unwrap();
+        let names = value["names"]["queries"].as_str().unwrap();
+        assert_eq!(
+            (fs::read_to_string(names).unwrap().as_str(), &value["clients"]),
+            ("a.test A\n", &3.into())
+        );
+    }
+
+    #[test]
+    fn what_is_no_hash_becomes_no_path_and_a_changed_file_is_refused() {
+        let there = tempfile::tempdir().unwrap();
+        let mut store = Store::new(there.path().join("files"));
+        for name in ["../../etc/passwd", "", "/etc/passwd", &"g".repeat(64)] {
+            assert!(store.begin(name, 1).is_err(), "{name}");
+        }
+        assert!(store.part(b"x").is_err(), "nothing was named");
+        store.begin(&"0".repeat(64), 3).unwrap();
+        assert!(store.part(b"abcdef").unwrap_err().contains("has changed"));
+        assert!(!there.path().join("files").join("0".repeat(64)).exists());
+    }
+}

@@ -1,0 +1,88 @@
+//! A link between coordinator and agent: its two halves, which carry frames, whatever it is made of.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde::Serialize;
+
+use crate::frame::{Frame, Kind};
+
+/// The half of a link that takes frames for the other side.
+pub trait Send: std::marker::Send {
+    /// Sends a frame. Blocks while the other side takes nothing.
+    ///
+    /// # Errors
+    /// The link has ended.
+    fn send(&mut self, frame: &Frame) -> io::Result<()>;
+}
+
+/// The half of a link that gives the frames of the other side.
+pub trait Receive: std::marker::Send {
+    /// Waits for the next frame; `None` where the other side has ended.
+    ///
+    /// # Errors
+    /// The link has ended, or carries something else.
+    fn receive(&mut self) -> io::Result<Option<Frame>>;
+
+    /// Why the link has ended, in words of what it is made of: those of `ssh`. Called once it has.
+    fn last_words(&mut self) -> String {
+        String::new()
+    }
+}
+
+/// Both halves.
+pub struct Link {
+    /// To the other side.
+    pub send: Box<dyn Send>,
+    /// From the other side.
+    pub receive: Box<dyn Receive>,
+}
+
+/// The frames that wait to be sent: whoever gives one does not wait for the other side. A thread sends them in order.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    waiting: Sender<Frame>,
+    half: Arc<Mutex<Box<dyn Send>>>,
+}
+
+impl Outbox {
+    pub(crate) fn new(half: Box<dyn Send>) -> io::Result<Outbox> {
+        let (waiting, frames): (Sender<Frame>, Receiver<Frame>) = channel();
+        let half = Arc::new(Mutex::new(half));
+        let sending = Arc::clone(&half);
+        thread::Builder::new().name("link".to_owned()).spawn(move || {
+            // A link that has ended is noticed where it is read.
+            while let Ok(frame) = frames.recv() {
+                if sending.lock().unwrap_or_else(PoisonError::into_inner).send(&frame).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Outbox { waiting, half })
+    }
+
+    /// Sends a message after those that wait.
+    pub(crate) fn message(&self, message: &impl Serialize) {
+        self.frame(encoded(message));
+    }
+
+    /// Sends a frame after those that wait.
+    pub(crate) fn frame(&self, frame: Frame) {
+        // Where the thread has ended, so has the link.
+        let _ = self.waiting.send(frame);
+    }
+
+    /// Sends a message now, past those that wait: for clocks. `message` is made when nothing else is being sent.
+    pub(crate) fn message_now<M: Serialize>(&self, message: impl FnOnce() -> M) {
+        let mut half = self.half.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = half.send(&encoded(&message()));
+    }
+}
+
+fn encoded(message: &impl Serialize) -> Frame {
+    // Messages are made of what JSON can hold.
+    let octets = serde_json::to_vec(message).unwrap_or_default();
+    Frame { kind: Kind::Message, octets }
+}

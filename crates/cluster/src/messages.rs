@@ -1,0 +1,132 @@
+//! What coordinator and agent say to each other, as JSON: one message a frame.
+//!
+//! ```text
+//!   coordinator                      agent
+//!     hello            ──►             ◄──  hello
+//!     prepare          ──►             ◄──  lacks (files)
+//!     file, parts …    ──►             ◄──  said …, ready
+//!     clock            ──►             ◄──  clock            many times
+//!     start            ──►             ◄──  the lines of the record, passed …
+//!     alive            ──►             ◄──  alive            twice a second, both ways
+//!     stop             ──►             ◄──  ended
+//!     received         ──►                                   the agent forgets the run
+//! ```
+
+use dnsdyno_measure::Arrivals;
+use dnsdyno_record::HostInfo;
+use serde::{Deserialize, Serialize};
+
+/// Of what both sides speak. A side that speaks another refuses the other before the load.
+pub(crate) const PROTOCOL: u32 = 1;
+
+/// From the coordinator to an agent.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// The first message.
+    Hello { protocol: u32, version: String },
+    /// Make this run ready.
+    Prepare(Box<Task>),
+    /// A file follows, in frames: so many octets.
+    File { hash: String, bytes: u64 },
+    /// Say what time it is.
+    Clock { number: u64 },
+    /// The run starts at this instant of the agent's monotonic clock.
+    Start { epoch_ns: u64 },
+    /// The coordinator is there.
+    Alive,
+    /// Send no more queries, and wait for the outstanding ones; or end at once.
+    Stop { how: Stop, at_once: bool },
+    /// The whole record has come: the agent need not keep it.
+    Received,
+}
+
+/// Why an agent is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stop {
+    Interrupt,
+    Terminate,
+    HangUp,
+    /// A condition of the plan, which the coordinator judges.
+    Condition,
+    NoLongerWaiting,
+}
+
+/// The part of a run that an agent makes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// The name of the agent in this run.
+    pub(crate) agent: String,
+    /// The options of the run, as a plan file, with the part of this agent. A file is named by its hash: `sha256:…`.
+    pub(crate) plan: String,
+    /// Whether the user says that a public address may be loaded.
+    pub(crate) may_load: bool,
+    /// The key of signatures, which no plan file has.
+    pub(crate) tsig: Option<String>,
+    /// The files that the options name.
+    pub(crate) files: Vec<FileInfo>,
+}
+
+/// A file that the plan names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileInfo {
+    /// The SHA-256 of its content, in hexadecimal.
+    pub(crate) hash: String,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Where the coordinator has it: an agent on the same host need not get it.
+    pub(crate) path: String,
+}
+
+/// From an agent to the coordinator.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// The first message.
+    Hello { protocol: u32, facts: AgentFacts },
+    /// Files of the task that the agent does not have, by their hashes.
+    Lacks { hashes: Vec<String> },
+    /// A message for the user.
+    Said { words: String },
+    /// Everything is open and checked; the workers need so much time from now on.
+    Ready { preparation_ns: u64, host: Box<HostInfo> },
+    /// The monotonic clock, when the order came and when this was sent.
+    Clock { number: u64, received_ns: u64, sent_ns: u64 },
+    /// The agent is there.
+    Alive,
+    /// A wall interval is over.
+    Passed(Box<Passed>),
+    /// The run has ended; its whole record was sent.
+    Ended,
+    /// The run was not made, or could not be ended.
+    Refused { why: String, is_bad_input: bool },
+}
+
+/// A wall interval of one agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Passed {
+    pub(crate) index: u64,
+    pub(crate) to_ns: u64,
+    pub(crate) covered_ns: u64,
+    pub(crate) asked_qps: f64,
+    pub(crate) arrivals: Arrivals,
+}
+
+/// What an agent says of its host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentFacts {
+    /// Version of dnsdyno.
+    pub version: String,
+    /// The name by which the host calls itself.
+    pub host: String,
+    /// The kernel.
+    pub kernel: String,
+    /// CPUs that the agent may use.
+    pub cpus: u32,
+    /// Whether it has the rights for AF_XDP (root).
+    pub may_use_xdp: bool,
+    /// What the agent may load, in words.
+    pub permission: String,
+}

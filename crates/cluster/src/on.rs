@@ -1,0 +1,199 @@
+//! Where the agents of a run are: `--on`.
+//!
+//! ```text
+//!   local:3                          three processes on this host
+//!   lg1   ssh://lg1                  over the user's own ssh, with its configuration
+//!   ssh://user@lg1:2222/opt/dnsdyno  … with another port, and the program's path there
+//!   lg1*2,lg2                        twice the share of lg2
+//! ```
+
+use std::process::Command;
+
+use crate::error::ClusterError;
+use crate::link::Link;
+use crate::process_link;
+
+/// One agent that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// Its name in records and messages.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// Its share of the load against those of the others; `None` = by its CPUs.
+    pub weight: Option<u32>,
+}
+
+/// Where an agent is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A process on this host.
+    Local,
+    /// A process that `ssh` starts.
+    Ssh {
+        /// As `ssh` takes it: `HOST` or `USER@HOST`.
+        destination: String,
+        /// Where it is not that of the user's configuration.
+        port: Option<u16>,
+        /// The program there.
+        program: String,
+    },
+}
+
+impl Destination {
+    /// Reads the list of `--on`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse_list(text: &str) -> Result<Vec<Destination>, ClusterError> {
+        let mut all = Vec::new();
+        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            let bad = |why: &str| ClusterError::Destination { text: item.to_owned(), why: why.to_owned() };
+            let (place, weight) = match item.rsplit_once('*') {
+                None => (item, None),
+                Some((place, weight)) => {
+                    let weight = weight.trim().parse().ok().filter(|weight| (1..=HEAVIEST).contains(weight));
+                    (
+                        place.trim(),
+                        Some(weight.ok_or_else(|| bad("a weight is a whole number from 1 to 1000"))?),
+                    )
+                }
+            };
+            match place.strip_prefix("local") {
+                Some(count) if count.is_empty() || count.starts_with(':') => {
+                    let count = count.strip_prefix(':').unwrap_or("1").parse::<usize>().ok();
+                    let count = count.filter(|count| (1..=MOST_LOCAL).contains(count));
+                    let count = count.ok_or_else(|| bad("write local:N, with at most 64 processes"))?;
+                    let local = Destination { name: "local".to_owned(), place: Place::Local, weight };
+                    all.extend(std::iter::repeat_n(local, count));
+                }
+                _ => all.push(ssh(place, weight).ok_or_else(|| bad(SSH))?),
+            }
+        }
+        match all.is_empty() {
+            true => Err(ClusterError::Destination { text: text.to_owned(), why: SSH.to_owned() }),
+            false => Ok(numbered(all)),
+        }
+    }
+
+    /// Starts the agent and links to it.
+    pub(crate) fn connect(&self) -> Result<Link, ClusterError> {
+        let cannot = |program: &str| {
+            let program = program.to_owned();
+            move |source| ClusterError::Start { name: self.name.clone(), program, source }
+        };
+        match &self.place {
+            Place::Local => {
+                let own = std::env::current_exe().map_err(cannot("dnsdyno"))?;
+                let mut command = Command::new(own);
+                command.args(AGENT);
+                process_link::start(command).map_err(cannot("dnsdyno"))
+            }
+            Place::Ssh { destination, port, program } => {
+                let mut command = Command::new("ssh");
+                command.args(["-T", "-x", "-a"]);
+                for option in SSH_OPTIONS {
+                    command.args(["-o", option]);
+                }
+                if let Some(port) = port {
+                    command.args(["-p", &port.to_string()]);
+                }
+                command.args(["--", destination, program]).args(AGENT);
+                process_link::start(command).map_err(cannot("ssh"))
+            }
+        }
+    }
+}
+
+fn ssh(text: &str, weight: Option<u32>) -> Option<Destination> {
+    let rest = text.strip_prefix("ssh://").unwrap_or(text);
+    if rest.contains("://") {
+        return None;
+    }
+    let (host, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    let (destination, port) = match host.rsplit_once(':') {
+        // An address of IPv6 has several colons, and a port only after brackets.
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, Some(port.parse().ok()?)),
+        _ => (host, None),
+    };
+    let name = destination.rsplit('@').next()?.trim_matches(['[', ']']);
+    // What begins with a dash would be an option of ssh, and a name is a part of a path.
+    let is_name = |text: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:%".contains(c);
+        !text.is_empty() && !text.starts_with(['-', '.']) && text.chars().all(is_plain)
+    };
+    let user_is_plain = destination.split_once('@').is_none_or(|(user, _)| is_name(user));
+    let path_is_plain = |path: &str| path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+    if !is_name(name) || !user_is_plain || !path.is_none_or(path_is_plain) {
+        return None;
+    }
+    let program =
+        path.filter(|path| !path.is_empty()).map_or("dnsdyno".to_owned(), |path| format!("/{path}"));
+    let place = Place::Ssh { destination: destination.replace(['[', ']'], ""), port, program };
+    Some(Destination { name: name.replace([':', '%'], "-"), place, weight })
+}
+
+/// Gives each a name of its own.
+fn numbered(mut all: Vec<Destination>) -> Vec<Destination> {
+    let names: Vec<String> = all.iter().map(|one| one.name.clone()).collect();
+    for (number, one) in all.iter_mut().enumerate() {
+        if names.iter().filter(|name| **name == one.name).count() > 1 {
+            let earlier = names[..number].iter().filter(|name| **name == one.name).count();
+            one.name = format!("{}-{}", one.name, earlier + 1);
+        }
+    }
+    all
+}
+
+/// What an agent is started with.
+const AGENT: [&str; 2] = ["agent", "--stdio"];
+
+/// It asks nothing, and notices that the other side is gone.
+const SSH_OPTIONS: [&str; 6] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=2",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "LogLevel=ERROR",
+];
+
+const SSH: &str =
+    "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno or local:N, each with *WEIGHT if wanted";
+const HEAVIEST: u32 = 1_000;
+const MOST_LOCAL: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ssh_place(destination: &str, port: Option<u16>, program: &str) -> Place {
+        Place::Ssh { destination: destination.to_owned(), port, program: program.to_owned() }
+    }
+
+    #[test]
+    fn each_form_of_a_destination_is_read() {
+        let list = "local:2, lg1*2,ssh://root@lg2:2222/opt/bin/dnsdyno,ssh://[2001:db8::1]:22";
+        let all = Destination::parse_list(list).unwrap();
+        let shown: Vec<_> =
+            all.iter().map(|one| (one.name.as_str(), one.weight, one.place.clone())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("local-1", None, Place::Local),
+                ("local-2", None, Place::Local),
+                ("lg1", Some(2), ssh_place("lg1", None, "dnsdyno")),
+                ("lg2", None, ssh_place("root@lg2", Some(2222), "/opt/bin/dnsdyno")),
+                ("2001-db8--1", None, ssh_place("2001:db8::1", Some(22), "dnsdyno")),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_destination_is_refused_and_nothing_reaches_a_shell() {
+        let bad = ["", ",", "local:0", "local:x", "lg1*0", "lg1*x", "nats://a", "-oProxyCommand=x", "lg1;id"];
+        for text in bad.iter().chain(&["ssh://a/b;c", "ssh://$(id)", "..", "a b", "lg1:port", "ssh://../x"]) {
+            assert!(Destination::parse_list(text).is_err(), "{text}");
+        }
+    }
+}
