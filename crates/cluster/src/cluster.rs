@@ -89,6 +89,7 @@ impl Cluster {
         let destination = &self.sessions[number].destination;
         let command = match &destination.place {
             Place::Local => "dnsdyno agent --stdio </dev/null".to_owned(),
+            Place::Exec(words) => format!("{} --version", words.join(" ")),
             Place::Ssh { destination, port, program } => {
                 let port = port.map(|port| format!("-p {port} ")).unwrap_or_default();
                 format!("ssh -o BatchMode=yes {port}{destination} {program} --version")

@@ -4,6 +4,7 @@
 //!   local:3                          three processes on this host
 //!   lg1   ssh://lg1                  over the user's own ssh, with its configuration
 //!   ssh://user@lg1:2222/opt/dnsdyno  … with another port, and the program's path there
+//!   exec:kubectl exec -i lg1 -- dnsdyno   … by any command that ends with the program: for containers
 //!   lg1*2,lg2                        twice the share of lg2
 //! ```
 
@@ -38,6 +39,8 @@ pub enum Place {
         /// The program there.
         program: String,
     },
+    /// A process that a command starts, whose words are these: its standard input and output are those of the agent.
+    Exec(Vec<String>),
 }
 
 impl Destination {
@@ -67,6 +70,7 @@ impl Destination {
                     let local = Destination { name: "local".to_owned(), place: Place::Local, weight };
                     all.extend(std::iter::repeat_n(local, count));
                 }
+                _ if place.starts_with("exec:") => all.push(exec(place, weight).ok_or_else(|| bad(EXEC))?),
                 _ => all.push(ssh(place, weight).ok_or_else(|| bad(SSH))?),
             }
         }
@@ -89,6 +93,12 @@ impl Destination {
                 command.args(AGENT);
                 process_link::start(command).map_err(cannot("dnsdyno"))
             }
+            Place::Exec(words) => {
+                let (program, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+                let mut command = Command::new(program);
+                command.args(rest).args(AGENT);
+                process_link::start(command).map_err(cannot(program))
+            }
             Place::Ssh { destination, port, program } => {
                 let mut command = Command::new("ssh");
                 command.args(["-T", "-x", "-a"]);
@@ -103,6 +113,20 @@ impl Destination {
             }
         }
     }
+}
+
+/// Words between blanks, without a shell. The name is the word after `-i`, `-it` or `exec`, or else the last but one.
+fn exec(text: &str, weight: Option<u32>) -> Option<Destination> {
+    let words: Vec<String> = text.strip_prefix("exec:")?.split_whitespace().map(ToOwned::to_owned).collect();
+    let of_container = words.windows(2).rev().find_map(|pair| match pair {
+        [flag, name] if ["-i", "exec"].contains(&flag.as_str()) && !name.starts_with('-') => Some(name.as_str()),
+        _ => None,
+    });
+    let name = of_container.or(words.first().map(String::as_str))?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let name = name.trim_start_matches(['.', '-']).to_owned();
+    (!name.is_empty()).then_some(Destination { name, place: Place::Exec(words), weight })
 }
 
 fn ssh(text: &str, weight: Option<u32>) -> Option<Destination> {
@@ -159,7 +183,8 @@ const SSH_OPTIONS: [&str; 6] = [
 ];
 
 const SSH: &str =
-    "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno or local:N, each with *WEIGHT if wanted";
+    "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno, local:N or exec:COMMAND, each with *WEIGHT if wanted";
+const EXEC: &str = "write a command that ends with the program, such as exec:podman exec -i lg1 dnsdyno";
 const HEAVIEST: u32 = 1_000;
 const MOST_LOCAL: usize = 64;
 
@@ -187,11 +212,15 @@ mod tests {
                 ("2001-db8--1", None, ssh_place("2001:db8::1", Some(22), "dnsdyno")),
             ]
         );
+        let all = Destination::parse_list("exec:kubectl exec -i lg-0 -- dnsdyno*3, exec:/opt/dnsdyno").unwrap();
+        let names: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.weight)).collect();
+        assert_eq!(names, [("lg-0", Some(3)), ("opt-dnsdyno", None)]);
+        assert_eq!(all[1].place, Place::Exec(vec!["/opt/dnsdyno".to_owned()]));
     }
 
     #[test]
     fn what_is_no_destination_is_refused_and_nothing_reaches_a_shell() {
-        let bad = ["", ",", "local:0", "local:x", "lg1*0", "lg1*x", "nats://a", "-oProxyCommand=x", "lg1;id"];
+        let bad = ["", ",", "exec:", "local:0", "local:x", "lg1*0", "lg1*x", "nats://a", "-oProxyCommand=x", "lg1;id"];
         for text in bad.iter().chain(&["ssh://a/b;c", "ssh://$(id)", "..", "a b", "lg1:port", "ssh://../x"]) {
             assert!(Destination::parse_list(text).is_err(), "{text}");
         }

@@ -15,7 +15,8 @@ use dnsdyno_record::{
     join_headers,
 };
 use dnsdyno_runner::{
-    Asked, Beginning, Control, FinishedRun, Keep, Note, Observer, Parties, Recording, RunError, StopCause,
+    Asked, Beginning, Control, FinishedRun, Keep, Note, Observer, OpenHere, Parties, Recording, RunError,
+    StopCause, WatchedHere, is_here,
 };
 use dnsdyno_sys::clock;
 use dnsdyno_text::secret::Masked;
@@ -52,6 +53,7 @@ struct Readiness {
 
 impl Running<'_> {
     pub(crate) fn run(mut self, observer: &mut dyn Observer) -> Result<FinishedRun, RunError> {
+        let here = OpenHere::open(self.plan, observer)?;
         let started = self.begin(observer);
         if started.is_err() {
             // Those that are ready do not wait for a start.
@@ -62,7 +64,9 @@ impl Running<'_> {
         let mut agents: Vec<AgentInfo> = self.infos();
         agents.iter_mut().zip(&headers).for_each(|(agent, header)| agent.workers = header.workers);
         let folder = self.keep.folder(self.plan.name.as_deref());
-        let header = self.header(&headers, agents, folder.as_deref(), epoch_ns);
+        let here = here.start(epoch_ns, self.plan.interval_ns);
+        let mut header = self.header(&headers, agents, folder.as_deref(), epoch_ns);
+        header.watched.extend_from_slice(here.watched());
         observer.note(&Note::Checked(&header.checks));
         let copies = match &folder {
             Some(folder) => self.copies(folder, &headers, &plans, &hosts).map_err(RunError::Record)?,
@@ -432,9 +436,9 @@ impl Running<'_> {
 
     /// Looks at the clocks again, ends the record, and lets the agents forget the run.
     fn end(mut self, mut joining: Joining<'_>) -> FinishedRun {
-        while let Some(interval) = joining.join.next() {
-            joining.record(&interval);
-        }
+        joining.take();
+        let (left, watched) = joining.here.finish();
+        left.iter().for_each(|interval| joining.record(interval));
         self.look_at_clocks_again(&mut joining);
         for (number, session) in self.sessions.iter().enumerate() {
             if joining.ends[number].is_whole && joining.join.has_sum(number) {
@@ -448,7 +452,9 @@ impl Running<'_> {
             (None, Some(_)) => Some(Ended::Interrupted),
             (None, None) => limit,
         };
-        recording.finish(join.finish(ended))
+        let mut sum = join.finish(ended);
+        sum.watched.extend(watched);
+        recording.finish(sum)
     }
 
     /// The clocks after the run, for their drift; from now on each of them counts anew.
@@ -490,6 +496,7 @@ struct Joining<'a> {
     recording: Recording<'a>,
     /// The records of the agents, as they came.
     copies: Vec<Option<RunWriter>>,
+    here: WatchedHere,
     live: LiveJoin,
     ends: Vec<AgentState>,
     /// What was said by any agent.
@@ -552,16 +559,24 @@ impl Joining<'_> {
 
     /// Records what is complete, and shows what has passed.
     fn take(&mut self) {
+        for event in self.here.events() {
+            self.recording.event(&event);
+        }
         while let Some(interval) = self.join.next() {
+            self.recording.settled(&interval);
+            if let Some(whole) = self.here.add(interval) {
+                self.record(&whole);
+            }
+        }
+        while let Some(interval) = self.here.next() {
             self.record(&interval);
         }
         self.live.show(self.recording.observer());
     }
 
     fn record(&mut self, interval: &Interval) {
-        self.recording.record(interval);
         self.recording.observer().sampled(interval);
-        self.recording.settled(interval);
+        self.recording.record(interval);
     }
 
     fn said(&mut self, name: &str, words: &str) {
@@ -618,7 +633,7 @@ fn limits_of(plan: &Plan) -> Option<Vec<String>> {
 
 /// What each agent watches: its own host, and what its load is put on. What is reached over SSH is reached from here.
 fn watched_there(plan: &Plan) -> Option<Vec<Masked>> {
-    let is_there = |(watch, _): &(&Watch, &Masked)| !matches!(watch, Watch::Ssh(_));
+    let is_there = |(watch, _): &(&Watch, &Masked)| !is_here(watch);
     let texts = plan.draft.watch.as_ref()?;
     Some(plan.watch.iter().zip(texts).filter(is_there).map(|(_, text)| text.clone()).collect())
 }

@@ -39,6 +39,7 @@ mod simulated;
 mod sockets;
 mod watch;
 mod watch_runner;
+mod watched_here;
 mod watching;
 
 pub use dnsdyno_engine::{
@@ -56,3 +57,4 @@ pub use recorder::{Keep, LineCopy};
 pub use recording::{Beginning, Parties, Recording};
 pub use simulated::SimulatedRunner;
 pub use watch_runner::WatchRunner;
+pub use watched_here::{OpenHere, WatchedHere, is_here};

@@ -108,7 +108,8 @@ impl Watching {
             dnsdyno_measure::Counter::merge_in_time(&mut bed.sum, &interval.arrivals.bed);
         }
         samples.truncate(self.watched.len());
-        interval.watched = samples;
+        // After those of agents, in a run that they make.
+        interval.watched.extend(samples);
     }
 
     /// The test bed over the intervals that were recorded.

@@ -37,7 +37,7 @@ pub(crate) struct AgentFlags {
 #[command(next_help_heading = "Agents")]
 pub(crate) struct OnFlags {
     /// Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N
-    /// processes here; HOST*2 has twice the share of the others
+    /// processes here; exec:COMMAND for containers; HOST*2 has twice the share of the others
     #[arg(long, value_name = "AGENTS")]
     pub(crate) on: Option<String>,
     /// With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]

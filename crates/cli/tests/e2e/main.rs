@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`support`] | (shared code: a working folder, running the program, the checks of every record) |
 //! | [`beside::servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
+//! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`beside::hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`beside::mistakes`] | what a stranger types wrongly: the exact words and the exit code |
@@ -83,6 +84,7 @@ mod alone {
 
 /// Tests that assert counts, texts and ends, or times that are far from any bound: loads beside theirs change nothing.
 mod beside {
+    pub(crate) mod agents;
     pub(crate) mod bad_input;
     pub(crate) mod caching_clients;
     pub(crate) mod capture;

@@ -78,6 +78,17 @@ pub(crate) fn smallest_capture() -> Vec<u8> {
     capture(&traffic(1, 1, MS), |_| None)
 }
 
+/// A capture of `each` queries of each of these clients, within half a second, without responses.
+pub(crate) fn capture_of_clients(clients: u8, each: u16) -> Vec<u8> {
+    let query = |number: u16| Captured {
+        at_ns: u64::from(number) * 500 * MS / u64::from(each * u16::from(clients)),
+        client: (number % u16::from(clients)) as u8,
+        number,
+    };
+    let queries: Vec<Captured> = (0..each * u16::from(clients)).map(query).collect();
+    capture(&queries, |_| None)
+}
+
 /// A capture of these queries, each followed by the response that `answer` gives.
 fn capture(queries: &[Captured], answer: impl Fn(u16) -> Option<Vec<u8>>) -> Vec<u8> {
     let mut writer = MessageWriter::new(OutputFormat::Pcap, Vec::new()).unwrap();
