@@ -94,7 +94,8 @@ impl Destination {
                 process_link::start(command).map_err(cannot("dnsdyno"))
             }
             Place::Exec(words) => {
-                let (program, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+                let (program, rest) =
+                    words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
                 let mut command = Command::new(program);
                 command.args(rest).args(AGENT);
                 process_link::start(command).map_err(cannot(program))
@@ -119,7 +120,9 @@ impl Destination {
 fn exec(text: &str, weight: Option<u32>) -> Option<Destination> {
     let words: Vec<String> = text.strip_prefix("exec:")?.split_whitespace().map(ToOwned::to_owned).collect();
     let of_container = words.windows(2).rev().find_map(|pair| match pair {
-        [flag, name] if ["-i", "exec"].contains(&flag.as_str()) && !name.starts_with('-') => Some(name.as_str()),
+        [flag, name] if ["-i", "exec"].contains(&flag.as_str()) && !name.starts_with('-') => {
+            Some(name.as_str())
+        }
         _ => None,
     });
     let name = of_container.or(words.first().map(String::as_str))?;
@@ -182,8 +185,7 @@ const SSH_OPTIONS: [&str; 6] = [
     "LogLevel=ERROR",
 ];
 
-const SSH: &str =
-    "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno, local:N or exec:COMMAND, each with *WEIGHT if wanted";
+const SSH: &str = "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno, local:N or exec:COMMAND, each with *WEIGHT if wanted";
 const EXEC: &str = "write a command that ends with the program, such as exec:podman exec -i lg1 dnsdyno";
 const HEAVIEST: u32 = 1_000;
 const MOST_LOCAL: usize = 64;
@@ -212,7 +214,8 @@ mod tests {
                 ("2001-db8--1", None, ssh_place("2001:db8::1", Some(22), "dnsdyno")),
             ]
         );
-        let all = Destination::parse_list("exec:kubectl exec -i lg-0 -- dnsdyno*3, exec:/opt/dnsdyno").unwrap();
+        let all =
+            Destination::parse_list("exec:kubectl exec -i lg-0 -- dnsdyno*3, exec:/opt/dnsdyno").unwrap();
         let names: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.weight)).collect();
         assert_eq!(names, [("lg-0", Some(3)), ("opt-dnsdyno", None)]);
         assert_eq!(all[1].place, Place::Exec(vec!["/opt/dnsdyno".to_owned()]));
@@ -220,7 +223,18 @@ mod tests {
 
     #[test]
     fn what_is_no_destination_is_refused_and_nothing_reaches_a_shell() {
-        let bad = ["", ",", "exec:", "local:0", "local:x", "lg1*0", "lg1*x", "nats://a", "-oProxyCommand=x", "lg1;id"];
+        let bad = [
+            "",
+            ",",
+            "exec:",
+            "local:0",
+            "local:x",
+            "lg1*0",
+            "lg1*x",
+            "nats://a",
+            "-oProxyCommand=x",
+            "lg1;id",
+        ];
         for text in bad.iter().chain(&["ssh://a/b;c", "ssh://$(id)", "..", "a b", "lg1:port", "ssh://../x"]) {
             assert!(Destination::parse_list(text).is_err(), "{text}");
         }

@@ -95,6 +95,7 @@ impl Running<'_> {
             headers,
             recording,
             copies,
+            here,
             live,
             ends,
             said: HashSet::new(),
@@ -145,7 +146,11 @@ impl Running<'_> {
         let tsig = draft.tsig.take().map(|key| key.exposed().to_owned());
         let of = self.plan.part.of;
         let (mut first, mut plans) = (0, Vec::new());
-        for (session, workers) in self.sessions.iter().zip(&self.workers) {
+        let watch = draft.watch.take();
+        for (number, (session, workers)) in self.sessions.iter().zip(&self.workers).enumerate() {
+            // A host is watched once, however many agents it has.
+            let is_first = |earlier: &Session| earlier.facts.host != session.facts.host;
+            draft.watch = watch.clone().filter(|_| self.sessions[..number].iter().all(is_first));
             draft.part = Some(match workers {
                 1 => format!("{}/{of}", first + 1),
                 _ => format!("{}-{}/{of}", first + 1, first + workers),

@@ -104,7 +104,12 @@ impl Evidence {
         if other.clock_step_ns.unsigned_abs() > self.clock_step_ns.unsigned_abs() {
             self.clock_step_ns = other.clock_step_ns;
         }
-        self.neighbours.extend(other.neighbours.iter().cloned());
+        // Two generators of one host have the same ones.
+        let is_known = |one: &&Neighbour| {
+            self.neighbours.iter().any(|known| (known.pid, &known.name) == (one.pid, &one.name))
+        };
+        let more: Vec<Neighbour> = other.neighbours.iter().filter(|one| !is_known(one)).cloned().collect();
+        self.neighbours.extend(more);
     }
 }
 

@@ -162,7 +162,11 @@ impl Join {
             watched.resize(watched.len() + sources, None);
             let Some(part) = part else { continue };
             tally.merge(&part.tally);
-            arrivals.merge(&part.arrivals);
+            // What a host has done is counted once, however many agents it has.
+            match self.header.agents[..number].iter().any(|earlier| earlier.host == info.host) {
+                true => arrivals.merge(&Arrivals { bed: None, ..part.arrivals.clone() }),
+                false => arrivals.merge(&part.arrivals),
+            }
             let first = watched.len() - sources;
             watched[first..].iter_mut().zip(&part.watched).for_each(|(all, its)| all.clone_from(its));
         }

@@ -77,7 +77,8 @@ fn agents_send_the_queries_of_one_schedule_and_their_records_add_up() {
         header.agents.iter().map(|agent| (agent.name.as_str(), agent.workers, agent.first_worker)).collect();
     assert_eq!(agents, [("local-1", 1, 0), ("local-2", 2, 1), ("local-3", 1, 3)]);
     assert_eq!((header.workers, header.clients), (4, 7));
-    let intervals: Vec<_> = work.intervals("together").into_iter().filter(|one| one.tally.scheduled > 0).collect();
+    let intervals: Vec<_> =
+        work.intervals("together").into_iter().filter(|one| one.tally.scheduled > 0).collect();
     assert_eq!(intervals.len(), 3);
     for interval in &intervals {
         let of_agents: Vec<u64> = interval.agents.iter().flatten().map(|agent| agent.scheduled).collect();
@@ -134,7 +135,9 @@ fn a_client_of_a_capture_stays_with_one_agent() {
     let at = server.address();
     // 90 queries of six clients, at their instants.
     work.write("clients.pcap", capture_of_clients(6, 15));
-    run_on(&work, &format!("run -s {at} --replay clients.pcap --on local:2 -o replayed --quiet")).wait().gives(0);
+    run_on(&work, &format!("run -s {at} --replay clients.pcap --on local:2 -o replayed --quiet"))
+        .wait()
+        .gives(0);
     let digest = work.record("replayed");
     assert_eq!((digest.tally().scheduled, digest.tally().ends.answered), (90, 90));
     let of_agents: Vec<u64> =
@@ -206,8 +209,10 @@ fn an_agent_that_stands_still_is_named_and_waited_for() {
 fn without_their_coordinator_agents_end_their_load_within_five_seconds() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let words =
-        format!("run -s {} -d q.txt --rate 500 --for 100s --interval 200ms --on local:2 -o lost", server.address());
+    let words = format!(
+        "run -s {} -d q.txt --rate 500 --for 100s --interval 200ms --on local:2 -o lost",
+        server.address()
+    );
     for (signal, is_stopped) in [(Signal::KILL, false), (Signal::STOP, true)] {
         let mut run = run_on(&work, &format!("{words}-{is_stopped} --quiet"));
         let folder = format!("lost-{is_stopped}");
@@ -261,7 +266,8 @@ fn one_ctrl_c_stops_all_agents_and_a_second_ends_them_at_once() {
         assert_eq!(digest.ended(), Some(&Ended::Interrupted));
         assert_eq!(digest.tally().scheduled, digest.tally().ends.total());
         let interrupted = digest.tally().ends.interrupted;
-        assert!(if presses == 1 { interrupted == 0 } else { interrupted > 0 }, "{interrupted}");
+        // The first press interrupts only what was due and not sent.
+        assert!(if presses == 1 { interrupted < 10 } else { interrupted > 10 }, "{interrupted}");
     }
     assert!(left_behind(&work).is_empty(), "{:?}", left_behind(&work));
 }
@@ -273,17 +279,26 @@ fn what_an_agent_may_load_is_decided_on_its_own_host() {
     fs::create_dir_all(work.path("home/.config/dnsdyno")).unwrap();
     let refused = |config: &str, options: &str, words: &str| {
         work.write("home/.config/dnsdyno/agent.toml", config);
-        let script = with_cache(&format!("run -s {} -d q.txt {options} --on local:2 --quiet", server.address()));
+        let script =
+            with_cache(&format!("run -s {} -d q.txt {options} --on local:2 --quiet", server.address()));
         let ran = work.shell(&format!("HOME=$PWD/home {script}")).ends_refused(2, &[words]);
         assert!(ran.stderr.contains("local-"), "{}", ran.stderr);
     };
     refused("targets = [\"192.0.2.0/24\"]", "--rate 10 --for 1s", "may not load 127.0.0.1");
-    refused("most-qps = \"100\"", "--rate 300 --for 1s", "at most 100 queries/s, and its part of this load has 150");
+    refused(
+        "most-qps = \"100\"",
+        "--rate 300 --for 1s",
+        "at most 100 queries/s, and its part of this load has 150",
+    );
     refused("most-qps = \"100\"", "--outstanding 3 --for 1s", "a closed loop has no such limit");
     refused("longest = \"1s\"", "--rate 10 --for 2s", "for at most 1s");
     assert_eq!(received(&server), 0);
-    work.write("home/.config/dnsdyno/agent.toml", "targets = [\"127.0.0.0/8\"]\nmost-qps = \"100\"\nlongest = \"1s\"");
-    let script = with_cache(&format!("run -s {} -d q.txt --rate 200 --for 1s --on local:2 --quiet", server.address()));
+    work.write(
+        "home/.config/dnsdyno/agent.toml",
+        "targets = [\"127.0.0.0/8\"]\nmost-qps = \"100\"\nlongest = \"1s\"",
+    );
+    let script =
+        with_cache(&format!("run -s {} -d q.txt --rate 200 --for 1s --on local:2 --quiet", server.address()));
     work.shell(&format!("HOME=$PWD/home {script}")).gives(0);
     assert_eq!(received(&server), 200);
 }
@@ -304,7 +319,11 @@ fn what_cannot_be_dealt_or_reached_is_refused_before_the_load() {
     refused("--rate 10 --for 1s --on local:2 --start-within 1ns", 3, "its clock is known to");
     refused("--rate 10 --for 1s --start-within 1ms", 2, "--on");
     let gone = "--rate 10 --for 1s --on ssh://nobody@127.0.0.1:1";
-    refused(gone, 3, "this must work without a question: ssh -o BatchMode=yes -p 1 nobody@127.0.0.1 dnsdyno --version");
+    refused(
+        gone,
+        3,
+        "this must work without a question: ssh -o BatchMode=yes -p 1 nobody@127.0.0.1 dnsdyno --version",
+    );
     assert_eq!(received(&server), 0);
     assert!(left_behind(&work).is_empty(), "{:?}", left_behind(&work));
 }
@@ -314,7 +333,8 @@ fn a_search_and_conditions_hold_over_all_agents() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let at = server.address();
-    let find = format!("find -s {at} -d q.txt --method stair --from 300 --most 600 --trial 1s --on local:2 -o found");
+    let find =
+        format!("find -s {at} -d q.txt --from 300 --most 600 --trial 1s --trials 3 --on local:2 -o found");
     run_on(&work, &find).wait().gives(0);
     let slow = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
     let words = format!(
@@ -332,5 +352,7 @@ fn a_search_and_conditions_hold_over_all_agents() {
 
 fn events(work: &Workplace, folder: &str) -> Vec<Event> {
     let lines = RunReader::open(&work.path(folder)).unwrap().map(Result::unwrap);
-    lines.filter_map(|line| if let dnsdyno_record::Line::Event(event) = line { Some(event) } else { None }).collect()
+    lines
+        .filter_map(|line| if let dnsdyno_record::Line::Event(event) = line { Some(event) } else { None })
+        .collect()
 }
