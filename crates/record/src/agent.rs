@@ -63,15 +63,19 @@ pub struct AgentEnd {
 }
 
 impl AgentEnd {
-    /// The difference between the earliest and the latest start of agents, and how wrong it can be: what their clocks
-    /// are uncertain by. `None` where fewer than two have sent a query.
-    pub fn start_spread_ns(agents: &[AgentInfo], ends: &[AgentEnd]) -> Option<(u64, u64)> {
-        let late: Vec<u64> = ends.iter().filter_map(|end| end.first_send_late_ns).collect();
-        let (least, most) = (late.iter().min()?, late.iter().max()?);
-        let bounds = agents.iter().filter_map(|agent| agent.clock).map(|clock| clock.bound_ns);
-        let mut bounds: Vec<u64> = bounds.collect();
-        bounds.sort_unstable();
-        let widest: u64 = bounds.iter().rev().take(2).sum();
-        (late.len() > 1).then_some((most - least, widest))
+    /// The difference between the earliest and the latest start of agents, and how wrong it can be: what the clocks of
+    /// those that have started are uncertain by, where it is known of each. `None` where fewer than two have sent a
+    /// query.
+    pub fn start_spread_ns(agents: &[AgentInfo], ends: &[AgentEnd]) -> Option<(u64, Option<u64>)> {
+        let started =
+            || agents.iter().zip(ends).filter_map(|(agent, end)| Some((agent, end.first_send_late_ns?)));
+        let late = started().map(|(_, late_ns)| late_ns);
+        let (least, most) = (late.clone().min()?, late.max()?);
+        let bounds: Option<Vec<u64>> = started().map(|(agent, _)| Some(agent.clock?.bound_ns)).collect();
+        let widest = bounds.map(|mut bounds| {
+            bounds.sort_unstable();
+            bounds.iter().rev().take(2).sum()
+        });
+        (started().count() > 1).then_some((most - least, widest))
     }
 }

@@ -4,7 +4,7 @@ use dnsdyno_record::Digest;
 use dnsdyno_text::layout::Table;
 
 use crate::text::{head, latencies, queries};
-use crate::{check, fallback, rows};
+use crate::{agents, check, fallback, rows};
 
 /// What a reader must know before the figures: the record is incomplete, or its figures are those of an error.
 pub fn warnings(digest: &Digest) -> Vec<String> {
@@ -29,6 +29,16 @@ pub fn rows(digest: &Digest) -> Option<Table> {
 /// The transports of a mix; `None` without one.
 pub fn mix(digest: &Digest) -> Option<Table> {
     fallback::mix_table(digest)
+}
+
+/// The agents of a run on several hosts; `None` without any.
+pub fn agents(digest: &Digest) -> Option<Table> {
+    agents::table(digest)
+}
+
+/// How far apart the agents have started, who of them is missing, and what they doubt themselves.
+pub fn of_agents(digest: &Digest) -> Vec<String> {
+    agents::sentences(digest)
 }
 
 /// The workers; `None` where the record has none.

@@ -198,6 +198,7 @@ impl Trial {
     ) -> Trial {
         let ours = match (&losses.measured, &losses.without_ours) {
             (Measured::Part { part, .. }, Measured::Part { part: least, .. }) => part.saturating_sub(*least),
+            (Measured::Part { part, .. }, Measured::Partial { .. }) => *part,
             _ => 0,
         };
         Trial {
@@ -238,7 +239,8 @@ pub(super) fn is_made(run: &Digest) -> bool {
 /// The same of a row of a run.
 pub(super) fn is_row_made(run: &Digest, row: &Row) -> bool {
     let asked = row.asked_qps() * row.covered_ns as f64 * 1e-9;
-    is_made(run) || (run.sum.is_some() && row.arrivals.sent as f64 >= asked * ENOUGH_SENT)
+    let is_whole = run.sum.is_some() && row.partial_intervals == 0;
+    is_made(run) || (is_whole && row.arrivals.sent as f64 >= asked * ENOUGH_SENT)
 }
 
 /// Whether two loads are the same, as far as they are written.
