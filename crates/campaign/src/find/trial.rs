@@ -304,6 +304,32 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_that_lacks_the_part_of_an_agent_says_nothing_of_its_load() {
+        let partial = |run: &mut Digest| {
+            let second = run.header.interval_ns;
+            run.interval(&dnsdyno_record::Interval {
+                index: 99,
+                from_ns: 99 * second,
+                to_ns: 100 * second,
+                covered_ns: None,
+                asked_qps: 0.0,
+                tally: Tally::default(),
+                arrivals: dnsdyno_measure::Arrivals::default(),
+                workers: Vec::new(),
+                agents: vec![Some(dnsdyno_measure::MemberTally::default()), None],
+                watched: Vec::new(),
+            });
+            run.sum.as_mut().unwrap().warnings.push(Warning::PartialIntervals { intervals: 1 });
+        };
+        for load in [9_000.0, 11_000.0] {
+            let TrialVerdict::Undecided(undecided) = verdict(load, |_| (), partial) else {
+                panic!("a part is missing at {load}")
+            };
+            assert_eq!(undecided.reasons, ["partial_intervals"]);
+        }
+    }
+
+    #[test]
     fn a_load_that_was_not_made_is_not_held_and_a_server_that_fails_a_lower_one_has_failed() {
         let behind = |run: &mut Digest| {
             let warning = Warning::SendsBehind { behind_ns: 5_000_000_000, schedule_ns: 10_000_000_000 };
