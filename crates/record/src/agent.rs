@@ -62,6 +62,19 @@ pub struct AgentEnd {
     pub warnings: Vec<Warning>,
 }
 
+/// `partial: lg2 is missing`: which of these agents have no part in an interval with these parts; `None` where all have.
+pub fn missing_words(agents: &[AgentInfo], parts: &[Option<MemberTally>]) -> Option<String> {
+    let missing = agents.iter().zip(parts).filter(|(_, part)| part.is_none());
+    let names: Vec<&str> = missing.map(|(agent, _)| agent.name.as_str()).collect();
+    match names[..] {
+        [] if parts.iter().all(Option::is_some) => None,
+        [] => Some("partial".to_owned()),
+        [one] => Some(format!("partial: {one} is missing")),
+        [one, other] => Some(format!("partial: {one} and {other} are missing")),
+        [one, ..] => Some(format!("partial: {one} and {} more are missing", names.len() - 1)),
+    }
+}
+
 impl AgentEnd {
     /// The difference between the earliest and the latest start of agents, and how wrong it can be: what the clocks of
     /// those that have started are uncertain by, where it is known of each. `None` where fewer than two have sent a

@@ -52,7 +52,7 @@ mod v1;
 mod worst;
 mod writer;
 
-pub use agent::{AgentEnd, AgentInfo, ClockOffset};
+pub use agent::{AgentEnd, AgentInfo, ClockOffset, missing_words};
 pub use check::{Check, TlsCheck};
 pub use digest::Digest;
 pub use dnsdyno_measure::WorkerUse;

@@ -16,7 +16,8 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     if let Some(table) = table(digest) {
         out.push('\n');
         table.write(out, width);
-        sentences(digest).iter().for_each(|text| paragraph(out, text, 2, 4, width));
+        let sentences = start(digest).into_iter().chain(missing(digest)).chain(doubts(digest));
+        sentences.for_each(|text| paragraph(out, &text, 2, 4, width));
     }
 }
 
@@ -51,9 +52,9 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
     Some(table)
 }
 
-/// How far apart the agents have started, who of them is missing, and what they doubt themselves.
-pub(crate) fn sentences(digest: &Digest) -> Vec<String> {
-    let mut sentences: Vec<String> = start(digest).into_iter().collect();
+/// Who of the agents is missing, why, and in how many intervals.
+pub(crate) fn missing(digest: &Digest) -> Vec<String> {
+    let mut sentences = Vec::new();
     for Agent { info, end, .. } in agents(digest) {
         let Some(end) = end else { continue };
         let name = safe(&info.name);
@@ -70,14 +71,24 @@ pub(crate) fn sentences(digest: &Digest) -> Vec<String> {
             (None, Some(missing)) => sentences.push(format!("{name}: {missing}")),
             (None, None) => {}
         }
-        sentences
-            .extend(end.warnings.iter().map(|warning| format!("{name}: {}", safe(&warning.to_string()))));
     }
     sentences
 }
 
+/// What the agents doubt of their own figures.
+pub(crate) fn doubts(digest: &Digest) -> Vec<String> {
+    let of_agent = |Agent { info, end, .. }: Agent<'_>| {
+        let warnings = end.map_or(&[][..], |end| &end.warnings);
+        warnings
+            .iter()
+            .map(|warning| format!("{}: {}", safe(&info.name), safe(&warning.to_string())))
+            .collect::<Vec<_>>()
+    };
+    agents(digest).flat_map(of_agent).collect()
+}
+
 /// `starts within 200 µs ± 50.0 µs`
-fn start(digest: &Digest) -> Option<String> {
+pub(crate) fn start(digest: &Digest) -> Option<String> {
     let ends = &digest.sum.as_ref()?.agents;
     let (spread_ns, bound_ns) = AgentEnd::start_spread_ns(&digest.header.agents, ends)?;
     let spread = duration(spread_ns);

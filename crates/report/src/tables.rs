@@ -6,9 +6,11 @@ use dnsdyno_text::layout::Table;
 use crate::text::{head, latencies, queries};
 use crate::{agents, check, fallback, rows};
 
-/// What a reader must know before the figures: the record is incomplete, or its figures are those of an error.
+/// What a reader must know before the figures: the record is incomplete, an agent is missing in it, or its figures are those of
+/// an error.
 pub fn warnings(digest: &Digest) -> Vec<String> {
-    head::incomplete(digest).into_iter().chain(check::refusals(digest)).collect()
+    let agents = agents::missing(digest);
+    head::incomplete(digest).into_iter().chain(agents).chain(check::refusals(digest)).collect()
 }
 
 /// How the queries ended.
@@ -36,9 +38,9 @@ pub fn agents(digest: &Digest) -> Option<Table> {
     agents::table(digest)
 }
 
-/// How far apart the agents have started, who of them is missing, and what they doubt themselves.
-pub fn of_agents(digest: &Digest) -> Vec<String> {
-    agents::sentences(digest)
+/// How far apart the agents have started, in words; `None` where that is not known.
+pub fn agents_start(digest: &Digest) -> Option<String> {
+    agents::start(digest)
 }
 
 /// The workers; `None` where the record has none.
