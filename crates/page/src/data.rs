@@ -102,7 +102,7 @@ pub struct Run {
     /// Names of the agents, in the order of the columns `agents.N`; empty of a run of one process.
     pub agents: Vec<String>,
     /// The times of which the part of an agent is missing: there are no rates in them.
-    pub partial: Vec<Partial>,
+    pub partial: Vec<MissingPart>,
     /// When it began, since 1970; as text, because it is above 2^53.
     pub started_unix_ns: String,
     /// Length of its intervals.
@@ -231,7 +231,7 @@ pub struct Phase {
 
 /// A time of which the part of an agent is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Partial {
+pub struct MissingPart {
     /// Its begin.
     pub from_ns: u64,
     /// Its end.

@@ -2,12 +2,12 @@
 
 use dnsdyno_record::{AgentInfo, Header, Interval, missing_words};
 
-use crate::data::Partial;
+use crate::data::MissingPart;
 
 /// Collects them: intervals that follow each other and lack the same agents are one time.
 pub(crate) struct Partials<'a> {
     agents: &'a [AgentInfo],
-    times: Vec<Partial>,
+    times: Vec<MissingPart>,
 }
 
 impl<'a> Partials<'a> {
@@ -23,12 +23,12 @@ impl<'a> Partials<'a> {
         match self.times.last_mut() {
             Some(time) if time.to_ns == from_ns && time.text == text => time.to_ns = to_ns,
             _ if self.times.len() >= MOST_TIMES => {}
-            _ => self.times.push(Partial { from_ns, to_ns, text }),
+            _ => self.times.push(MissingPart { from_ns, to_ns, text }),
         }
     }
 
     /// All of them.
-    pub(crate) fn finish(self) -> Vec<Partial> {
+    pub(crate) fn finish(self) -> Vec<MissingPart> {
         self.times
     }
 }
@@ -66,7 +66,8 @@ mod tests {
         let mut partials = Partials::new(&header);
         let missing: [&[usize]; 7] = [&[], &[1], &[1], &[0, 1, 2], &[], &[1, 2], &[]];
         (0..).zip(missing).for_each(|(index, missing)| partials.add(&interval(index, missing)));
-        let time = |from_ns, to_ns, text: &str| Partial { from_ns, to_ns, text: format!("partial: {text}") };
+        let time =
+            |from_ns, to_ns, text: &str| MissingPart { from_ns, to_ns, text: format!("partial: {text}") };
         let times = [
             time(10, 30, "lg2 is missing"),
             time(30, 40, "lg1 and 2 more are missing"),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use dnsdyno_record::{MergeError, Merged, has_agents, merge_agents, merge_parts};
+use dnsdyno_record::{MergeError, Merged, WriteError, has_agents, merge_agents, merge_parts};
 
 use crate::cmd::report::named;
 use crate::exit::{Failure, OK, Outcome};
@@ -45,6 +45,7 @@ pub(crate) fn merge(flags: &MergeFlags) -> Outcome {
 
 fn failure(error: MergeError) -> Failure {
     match error {
+        MergeError::Write(WriteError::AlreadyARun { .. }) => Failure::bad_input(error),
         MergeError::Write(_) | MergeError::Place { .. } => Failure::run_failed(error),
         _ => Failure::bad_input(error),
     }
@@ -61,4 +62,5 @@ Counts and histograms are added, so the percentiles are those of all queries. An
 it has no rate, and expectations on it are undecided. The runs must be parts of one load: the same queries, load, server,
 interval and timeout, as `dnsdyno run --part 1/3`, `--part 2/3` and `--part 3/3` make them.
 
-Exit codes: 0 joined; 2 the records are not parts of one load, or cannot be read; 3 the joined record was not written.";
+Exit codes: 0 joined; 2 the records are not parts of one load, or cannot be read, or
+FOLDER exists; 3 the joined record was not written.";
