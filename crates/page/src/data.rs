@@ -101,8 +101,8 @@ pub struct Run {
     pub members_by: Option<MembersBy>,
     /// Names of the agents, in the order of the columns `agents.N`; empty of a run of one process.
     pub agents: Vec<String>,
-    /// The times of which the part of an agent is missing: there are no rates in them.
-    pub partial: Vec<MissingPart>,
+    /// The times that lack the part of an agent, as "partial: lg2 is missing": there are no rates in them.
+    pub partial: Vec<Phase>,
     /// When it began, since 1970; as text, because it is above 2^53.
     pub started_unix_ns: String,
     /// Length of its intervals.
@@ -227,17 +227,6 @@ pub struct Phase {
     pub from_ns: u64,
     /// Its end.
     pub to_ns: u64,
-}
-
-/// A time of which the part of an agent is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct MissingPart {
-    /// Its begin.
-    pub from_ns: u64,
-    /// Its end.
-    pub to_ns: u64,
-    /// "partial: lg2 is missing"
-    pub text: String,
 }
 
 /// What happened at an instant.

@@ -2,12 +2,12 @@
 
 use dnsdyno_record::{AgentInfo, Header, Interval, missing_words};
 
-use crate::data::MissingPart;
+use crate::data::Phase;
 
 /// Collects them: intervals that follow each other and lack the same agents are one time.
 pub(crate) struct Partials<'a> {
     agents: &'a [AgentInfo],
-    times: Vec<MissingPart>,
+    times: Vec<Phase>,
 }
 
 impl<'a> Partials<'a> {
@@ -19,16 +19,16 @@ impl<'a> Partials<'a> {
     /// Adds an interval, in order.
     pub(crate) fn add(&mut self, interval: &Interval) {
         let Interval { from_ns, to_ns, .. } = *interval;
-        let Some(text) = missing_words(self.agents, &interval.agents) else { return };
+        let Some(label) = missing_words(self.agents, &interval.agents) else { return };
         match self.times.last_mut() {
-            Some(time) if time.to_ns == from_ns && time.text == text => time.to_ns = to_ns,
+            Some(time) if time.to_ns == from_ns && time.label == label => time.to_ns = to_ns,
             _ if self.times.len() >= MOST_TIMES => {}
-            _ => self.times.push(MissingPart { from_ns, to_ns, text }),
+            _ => self.times.push(Phase { label, from_ns, to_ns }),
         }
     }
 
     /// All of them.
-    pub(crate) fn finish(self) -> Vec<MissingPart> {
+    pub(crate) fn finish(self) -> Vec<Phase> {
         self.times
     }
 }
@@ -66,8 +66,7 @@ mod tests {
         let mut partials = Partials::new(&header);
         let missing: [&[usize]; 7] = [&[], &[1], &[1], &[0, 1, 2], &[], &[1, 2], &[]];
         (0..).zip(missing).for_each(|(index, missing)| partials.add(&interval(index, missing)));
-        let time =
-            |from_ns, to_ns, text: &str| MissingPart { from_ns, to_ns, text: format!("partial: {text}") };
+        let time = |from_ns, to_ns, text: &str| Phase { label: format!("partial: {text}"), from_ns, to_ns };
         let times = [
             time(10, 30, "lg2 is missing"),
             time(30, 40, "lg1 and 2 more are missing"),

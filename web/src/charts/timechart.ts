@@ -302,13 +302,13 @@ export class TimeChart implements Chart {
     const { runs } = this.shared;
     if (runs.length !== 1) return;
     const [first, end] = pen.range;
-    for (const { from_ns, to_ns, text } of runs[0]!.run.partial) {
+    for (const { from_ns, to_ns, label } of runs[0]!.run.partial) {
       if (to_ns <= first || from_ns >= end) continue;
       const [left, right] = [pen.x(Math.max(from_ns, first)), pen.x(Math.min(to_ns, end))];
       pen.hatch(left, right, faint(pen.colours.ink, 0.25));
       const gap = 4 * pen.ratio;
-      if (pen.textWidth(text) + 2 * gap < right - left) {
-        pen.text(text, left + gap, pen.bottom - 9 * pen.ratio, pen.colours.ink);
+      if (pen.textWidth(label) + 2 * gap < right - left) {
+        pen.text(label, left + gap, pen.bottom - 9 * pen.ratio, pen.colours.ink);
       }
     }
   }

@@ -78,8 +78,8 @@ export interface Run {
   members_by: MembersBy | null;
   /** Names of the agents, in the order of the columns `agents.N`; empty of a run of one process. */
   agents: string[];
-  /** The times of which the part of an agent is missing: there are no rates in them. */
-  partial: MissingPart[];
+  /** The times that lack the part of an agent, as "partial: lg2 is missing": there are no rates in them. */
+  partial: Phase[];
   /** When it began, since 1970; as text, because it is above 2^53. */
   started_unix_ns: string;
   /** Length of its intervals. */
@@ -198,16 +198,6 @@ export interface Phase {
   from_ns: number;
   /** Its end. */
   to_ns: number;
-}
-
-/** A time of which the part of an agent is missing. */
-export interface MissingPart {
-  /** Its begin. */
-  from_ns: number;
-  /** Its end. */
-  to_ns: number;
-  /** "partial: lg2 is missing" */
-  text: string;
 }
 
 /** What happened at an instant. */

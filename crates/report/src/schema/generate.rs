@@ -73,13 +73,6 @@ fn frame() -> Value {
         "response": refer("Latency", "Response − intended instant."),
         "service": refer("Latency", "Response − actual send."),
         "lateness": refer("Latency", "Actual send − intended instant."),
-        "partial_intervals": count("Intervals that lack the part of an agent: then there are no rates."),
-        "agents": {
-            "type": ["array", "null"],
-            "items": { "$ref": "#/$defs/Agent" },
-            "description": "One for each agent, where several hosts or processes made the load; null without.",
-        },
-        "start": start(),
         "rows": list_of("Row", "The phases of the load, or groups of intervals."),
         "events": list_of("Event", "The first hundred events."),
         "more_events": count("Further events."),
@@ -106,7 +99,7 @@ fn frame() -> Value {
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
     });
-    let mut schema = closed_object(with(properties, ours()));
+    let mut schema = closed_object(with(with(properties, ours()), agents()));
     let optional = json!({
         "type": "array",
         "items": { "oneOf": [closed_object(expectation()), closed_object(expectation_of_each())] },
@@ -320,6 +313,19 @@ fn fallback(mut counters: Value) -> Value {
         "share": or_null_number("The share of the transactions that was retried over TCP, 0 to 1."),
     });
     with(counters, own)
+}
+
+/// Who made the load.
+fn agents() -> Value {
+    json!({
+        "partial_intervals": count("Intervals that lack the part of an agent: then there are no rates."),
+        "agents": {
+            "type": ["array", "null"],
+            "items": { "$ref": "#/$defs/Agent" },
+            "description": "One for each agent, where several hosts or processes made the load; null without.",
+        },
+        "start": start(),
+    })
 }
 
 fn agent(record: &Value) -> Value {
