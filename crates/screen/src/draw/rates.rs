@@ -26,7 +26,9 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
                 "answered" => palette.style(Tone::Answered),
                 _ => Default::default(),
             };
-            item(figure.what, &format!("{}/s", figure.text), palette, style)
+            let rate =
+                if view.missing.is_some() { "partial".to_owned() } else { format!("{}/s", figure.text) };
+            item(figure.what, &rate, palette, style)
         })
         .collect();
     items.extend(loss(view, palette));
