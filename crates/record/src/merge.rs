@@ -12,7 +12,7 @@ mod error;
 mod parts;
 mod place;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use self::parts::{Member, in_order, present, read};
 use self::place::Place;
 use crate::lock::is_in_progress;
 use crate::{
-    AgentEnd, AgentInfo, Digest, Event, Header, HostInfo, Join, Line, PLAN_FILE, RunReader, RunWriter,
+    AgentInfo, ClockOffset, Digest, Event, Header, HostInfo, Join, Line, PLAN_FILE, RunReader, RunWriter,
     join_headers,
 };
 
@@ -58,7 +58,7 @@ pub fn merge_parts(runs: &[PathBuf], out: &Path) -> Result<Merged, MergeError> {
     };
     let (plan_toml, host) = (parts::whole_plan(&first.plan_toml), first.host.clone());
     let place = Place::new_folder(out)?;
-    let joined = Joining { members, header, ends: Vec::new(), events: VecDeque::new() };
+    let joined = Joining { members, header, clocks: BTreeMap::new(), events: VecDeque::new() };
     let digest = joined.write(place.temporary(), &plan_toml, &host)?;
     Ok(Merged { folder: place.put()?, digest, told })
 }
@@ -87,10 +87,12 @@ pub fn merge_agents(run: &Path, out: Option<&Path>) -> Result<Merged, MergeError
         checks: before.header.checks.clone(),
         ..joined_header(&members)?
     };
-    let ends = before.sum.as_ref().map_or(Vec::new(), |sum| sum.agents.clone());
+    let ends = before.sum.as_ref().map_or(&[][..], |sum| &sum.agents);
+    let clocks = before.header.agents.iter().zip(ends).map(|(agent, end)| (agent.name.clone(), end.clock));
+    let clocks = clocks.collect();
     let events = RunReader::open(run)?
         .filter_map(|line| if let Ok(Line::Event(event)) = line { Some(event) } else { None });
-    let joining = Joining { header, ends, events: events.collect(), members };
+    let joining = Joining { header, clocks, events: events.collect(), members };
     let plan_toml = fs::read_to_string(run.join(PLAN_FILE)).unwrap_or_default();
     let host = parts::host_of(run);
     let place = match out {
@@ -152,8 +154,8 @@ fn starts_apart(members: &[Member]) -> Option<String> {
 struct Joining {
     members: Vec<Member>,
     header: Header,
-    /// What a coordinator knew of the ends of the agents.
-    ends: Vec<AgentEnd>,
+    /// The clocks of the agents after the run, as a coordinator knew them.
+    clocks: BTreeMap<String, Option<ClockOffset>>,
     /// What a coordinator has recorded.
     events: VecDeque<Event>,
 }
@@ -215,7 +217,7 @@ impl Joining {
                     let after_ns = member.header.started_unix_ns.saturating_sub(first_ns);
                     end.first_send_late_ns = Some(late_ns.saturating_add(after_ns));
                 }
-                _ => end.clock = self.ends.get(agent).and_then(|end| end.clock),
+                _ => end.clock = self.clocks.get(&member.info.name).copied().flatten(),
             }
         }
     }
