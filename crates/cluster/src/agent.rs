@@ -44,7 +44,15 @@ pub struct Agent {
 /// # Errors
 /// The system gives no thread.
 pub fn serve(agent: Agent) -> io::Result<Option<PathBuf>> {
-    let Link { send, receive } = process_link::of_this_process();
+    serve_over(agent, process_link::of_this_process())
+}
+
+/// The same over any link.
+///
+/// # Errors
+/// As of [`serve`].
+pub fn serve_over(agent: Agent, link: Link) -> io::Result<Option<PathBuf>> {
+    let Link { send, receive } = link;
     Session::begin(agent, Outbox::new(send)?)?.serve(receive)
 }
 

@@ -12,7 +12,7 @@ use dnsdyno_sys::clock;
 use crate::agent::ALIVE_EVERY;
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
-use crate::link::Outbox;
+use crate::link::{Link, Outbox};
 use crate::messages::{AgentFacts, Order, Report};
 use crate::on::{Destination, Place};
 use crate::running::Running;
@@ -48,10 +48,19 @@ impl Cluster {
     /// # Errors
     /// An agent cannot be started, does not answer, or is of a version that cannot be used.
     pub fn connect(destinations: Vec<Destination>, faults: Faults) -> Result<Cluster, ClusterError> {
+        let connect = |destination: Destination| destination.connect().map(|link| (destination, link));
+        Cluster::over(destinations.into_iter().map(connect).collect::<Result<_, _>>()?, faults)
+    }
+
+    /// The same with links that were made in another way.
+    ///
+    /// # Errors
+    /// As of [`connect`](Self::connect).
+    pub fn over(links: Vec<(Destination, Link)>, faults: Faults) -> Result<Cluster, ClusterError> {
         let (sender, events) = channel();
-        let open = |(number, destination)| Session::open(destination, number, sender.clone());
+        let open = |(number, link)| Session::open(link, number, sender.clone());
         let sessions: Vec<Session> =
-            destinations.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
+            links.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
         let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
         say_alive(&alive).map_err(ClusterError::Thread)?;
         let mut cluster = Cluster { sessions, events, faults, _alive: alive };

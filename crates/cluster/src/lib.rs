@@ -33,7 +33,7 @@ mod process_link;
 mod running;
 mod session;
 
-pub use agent::{Agent, serve};
+pub use agent::{Agent, serve, serve_over};
 pub use cluster::{Cluster, Faults};
 pub use error::ClusterError;
 pub use link::{Link, Receive, Send};

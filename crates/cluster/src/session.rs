@@ -37,16 +37,16 @@ pub(crate) enum Event {
 }
 
 impl Session {
-    /// Starts the agent. What comes from it goes to `events`, with its number.
+    /// Greets an agent. What comes from it goes to `events`, with its number.
     ///
     /// # Errors
-    /// It cannot be started. That nobody answers is told by [`Event::Gone`].
+    /// The system gives no thread. That nobody answers is told by [`Event::Gone`].
     pub(crate) fn open(
-        destination: Destination,
+        (destination, link): (Destination, Link),
         number: usize,
         events: Sender<(usize, Event)>,
     ) -> Result<Session, ClusterError> {
-        let Link { send, receive } = destination.connect()?;
+        let Link { send, receive } = link;
         let outbox = Outbox::new(send).map_err(ClusterError::Thread)?;
         let reader = thread::Builder::new().name("agent".to_owned());
         reader.spawn(move || read(receive, number, &events)).map_err(ClusterError::Thread)?;

@@ -67,12 +67,14 @@ mod tests {
         let mut partials = Partials::new(&header);
         let missing: [&[usize]; 7] = [&[], &[1], &[1], &[0, 1, 2], &[], &[1, 2], &[]];
         (0..).zip(missing).for_each(|(index, missing)| partials.add(&interval(index, missing)));
-        let time = |from_ns, to_ns, text: &str| Phase { label: format!("partial: {text}"), from_ns, to_ns };
+        let time = |from_ns: u64, to_ns: u64, text: &str| (format!("partial: {text}"), from_ns, to_ns);
         let times = [
             time(10, 30, "lg2 is missing"),
             time(30, 40, "lg1 and 2 more are missing"),
             time(50, 60, "lg2 and lg3 are missing"),
         ];
-        assert_eq!(partials.finish(), times);
+        let found: Vec<_> =
+            partials.finish().into_iter().map(|time| (time.label, time.from_ns, time.to_ns)).collect();
+        assert_eq!(found, times);
     }
 }
