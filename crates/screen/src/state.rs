@@ -242,7 +242,8 @@ impl View {
 
     /// The figures of these counts.
     pub(crate) fn figures<'a>(&self, passed: &'a Passed) -> LiveFigures<'a> {
-        passed.figures(self.facts.is_open, self.facts.timeout_ns)
+        let figures = passed.figures(self.facts.is_open, self.facts.timeout_ns);
+        LiveFigures { is_partial: self.missing.is_some(), ..figures }
     }
 
     /// What the run does at this instant, and the share of its time that is over where that is known.

@@ -26,9 +26,8 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
                 "answered" => palette.style(Tone::Answered),
                 _ => Default::default(),
             };
-            let rate =
-                if view.missing.is_some() { "partial".to_owned() } else { format!("{}/s", figure.text) };
-            item(figure.what, &rate, palette, style)
+            let unit = if view.missing.is_some() { "" } else { "/s" };
+            item(figure.what, &format!("{}{unit}", figure.text), palette, style)
         })
         .collect();
     items.extend(loss(view, palette));

@@ -65,6 +65,7 @@ fn a_picture_says_which_agent_is_missing_and_has_no_rate_then() {
         &picture(&state, 100, 24),
         &["partial: lg2 is missing; 18 s left", "asked partial   sent partial   answered partial"],
     );
+    shows(&picture(&state, 40, 6), &["partial: lg2 is missing", "asked partial  sent partial"]);
     state.settled(&interval(vec![part(), part()]));
     let whole = picture(&state, 100, 24);
     assert!(!whole.contains("partial"), "{whole}");
