@@ -241,7 +241,14 @@ impl Join {
         evidence.partial_intervals = self.partial_intervals;
         let mut explanations = Vec::new();
         sums().for_each(|sum| add_explanations(&mut explanations, sum.explanations.iter().cloned()));
-        let schedule_ns = sums().map(|sum| sum.schedule_ns).max().unwrap_or(self.covered_to_ns);
+        // As of intervals: a number of queries reaches as far as the next query of whichever agent.
+        let by_number = |sum: &Sum| matches!(sum.ended, Ended::ByCount | Ended::ByPasses);
+        let schedules = sums().map(|sum| sum.schedule_ns);
+        let schedule_ns = match self.header.headline == Headline::Response && sums().all(by_number) {
+            true => schedules.min(),
+            false => schedules.max(),
+        };
+        let schedule_ns = schedule_ns.unwrap_or(self.covered_to_ns);
         let to_ns = sums().map(|sum| sum.to_ns).max().unwrap_or(self.covered_to_ns);
         let ended = ended.or_else(|| sums().map(|sum| sum.ended.clone()).reduce(worse_end));
         self.tally.ends.came_late_after_all(late_after_settled);
