@@ -42,12 +42,8 @@ impl Files {
         {
             *source = format!("{kind}:{}", files.description(Path::new(path))?);
         }
-        for path in
-            [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.tsig_file, &mut draft.ca]
-        {
-            if let Some(path) = path {
-                *path = files.add(Path::new(path.as_str()))?;
-            }
+        for path in paths_of(draft) {
+            *path = files.add(Path::new(path.as_str()))?;
         }
         Ok(files)
     }
@@ -210,12 +206,8 @@ impl Store {
             let path = info.and_then(|info| self.find(info));
             path.map(|path| path.display().to_string()).ok_or_else(|| format!("the file {name} was not sent"))
         };
-        for path in
-            [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.tsig_file, &mut draft.ca]
-        {
-            if let Some(path) = path {
-                *path = path_of(path)?;
-            }
+        for path in paths_of(draft) {
+            *path = path_of(path)?;
         }
         if let Some(source) = &mut draft.source
             && let Some((kind, name)) = source.split_once(':')
@@ -245,6 +237,12 @@ impl Store {
         fs::write(&written, value.to_string()).map_err(failed)?;
         Ok(written.display().to_string())
     }
+}
+
+/// The options that name a file.
+fn paths_of(draft: &mut Draft) -> impl Iterator<Item = &mut String> {
+    let Draft { queries, zone, replay, tsig_file, ca, .. } = draft;
+    [queries, zone, replay, tsig_file, ca].into_iter().flatten()
 }
 
 /// The file of names in a description of stub clients.

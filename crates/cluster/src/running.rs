@@ -567,13 +567,13 @@ impl Joining<'_> {
         for event in self.here.events() {
             self.recording.event(&event);
         }
-        while let Some(interval) = self.join.next() {
+        while let Some(interval) = self.join.take_next() {
             self.recording.settled(&interval);
             if let Some(whole) = self.here.add(interval) {
                 self.record(&whole);
             }
         }
-        while let Some(interval) = self.here.next() {
+        while let Some(interval) = self.here.take_next() {
             self.record(&interval);
         }
         self.live.show(self.recording.observer());

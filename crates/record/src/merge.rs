@@ -181,7 +181,7 @@ impl Joining {
                     false => writer.event(&event),
                 })?;
             }
-            while let Some(interval) = join.next() {
+            while let Some(interval) = join.take_next() {
                 self.events_until(interval.to_ns, &mut writer)?;
                 writer.interval(&interval)?;
             }
@@ -199,7 +199,9 @@ impl Joining {
 
     /// The events of the coordinator up to then.
     fn events_until(&mut self, to_ns: u64, writer: &mut RunWriter) -> Result<(), MergeError> {
-        while let Some(event) = self.events.pop_front_if(|event| event.at_ns < to_ns) {
+        while self.events.front().is_some_and(|event| event.at_ns < to_ns)
+            && let Some(event) = self.events.pop_front()
+        {
             writer.event(&event)?;
         }
         Ok(())

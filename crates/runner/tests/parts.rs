@@ -40,7 +40,7 @@ fn joined(draft: &Draft, parts: &[&str]) -> (Vec<Interval>, Sum) {
             }
         }
     }
-    let intervals: Vec<Interval> = std::iter::from_fn(|| join.next()).collect();
+    let intervals: Vec<Interval> = std::iter::from_fn(|| join.take_next()).collect();
     (intervals, join.finish(None))
 }
 
