@@ -20,9 +20,10 @@ impl<'a> Partials<'a> {
     pub(crate) fn add(&mut self, interval: &Interval) {
         let Interval { from_ns, to_ns, .. } = *interval;
         let Some(label) = missing_words(self.agents, &interval.agents) else { return };
+        let is_full = self.times.len() >= MOST_TIMES;
         match self.times.last_mut() {
             Some(time) if time.to_ns == from_ns && time.label == label => time.to_ns = to_ns,
-            _ if self.times.len() >= MOST_TIMES => {}
+            _ if is_full => {}
             _ => self.times.push(Phase { label, from_ns, to_ns }),
         }
     }
