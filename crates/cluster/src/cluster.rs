@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Observer, Plans, RunError, RunJob, Runner};
-use dnsdyno_sys::clock;
 
 use crate::agent::ALIVE_EVERY;
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
+use crate::faults::Faults;
 use crate::link::{Link, Outbox};
 use crate::messages::{AgentFacts, Order, Report};
 use crate::on::{Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
+use crate::starting::Agents;
 
 /// Agents that make runs together.
 pub struct Cluster {
@@ -25,21 +26,6 @@ pub struct Cluster {
     faults: Faults,
     /// The agents hear of the coordinator while it is there.
     _alive: Arc<Vec<Outbox>>,
-}
-
-/// What is done when something is wrong with an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults {
-    /// Whether a run goes on with the other agents when one is lost.
-    pub goes_on: bool,
-    /// How well the clocks must be known for a start, in nanoseconds.
-    pub start_within_ns: u64,
-}
-
-impl Default for Faults {
-    fn default() -> Self {
-        Faults { goes_on: false, start_within_ns: 1_000_000 }
-    }
 }
 
 impl Cluster {
@@ -167,16 +153,15 @@ impl Runner for Cluster {
         }
         let workers = deal(&self.hands(), Needed::Exactly(job.plans.plan.part.of))?;
         self.look_at_clocks(CLOCK_EXCHANGES)?;
-        let running = Running {
+        let agents = Agents {
             sessions: &mut self.sessions,
             events: &self.events,
             faults: self.faults,
             workers,
             plan: &job.plans.plan,
-            keep: &job.keep,
             control,
         };
-        running.run(observer)
+        Running { agents, keep: &job.keep }.run(observer)
     }
 }
 
@@ -217,11 +202,6 @@ fn say_alive(outboxes: &Arc<Vec<Outbox>>) -> std::io::Result<()> {
         }
     })?;
     Ok(())
-}
-
-/// The time here, for whoever waits for agents.
-pub(crate) fn now_ns() -> u64 {
-    clock::monotonic_ns()
 }
 
 /// How long the first answer of an agent may take: with the connection of `ssh`.

@@ -142,7 +142,8 @@ fn starts_apart(members: &[Member]) -> Option<String> {
     let apart_ns = last.header.started_unix_ns - first.header.started_unix_ns;
     (apart_ns > TOGETHER_NS).then(|| {
         format!(
-            "{} started {} after {}, by the clocks of their hosts: what stands in one interval was not sent at one time",
+            "{} started {} after {}, by the clocks of their hosts: what stands in one interval was not sent at one \
+             time",
             last.info.name,
             length(apart_ns),
             first.info.name

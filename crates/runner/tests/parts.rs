@@ -1,5 +1,5 @@
-//! Parts of a load on the simulated link: together they are the load of one process, and the joined record is its record
-//! but for who has sent.
+//! Parts of a load on the simulated link: together they are the load of one process, and the joined record is its
+//! record but for who has sent.
 
 use std::cell::RefCell;
 

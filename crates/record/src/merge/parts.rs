@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::{Draft, Part};
 use dnsdyno_text::units::{counted, setting};
 
-use super::MergeError;
+use super::error::MergeError;
 use crate::lock::is_in_progress;
 use crate::{AgentInfo, Digest, HOST_FILE, Header, HostInfo, PLAN_FILE, ReadError, RunReader};
 
