@@ -134,7 +134,7 @@ fn a_run_on_several_hosts_is_joined_anew_from_the_records_of_its_agents_and_neve
     let id = work.record("run").header.run_id;
     work.dnsdyno("merge run").gives(0);
     let digest = is_answered_by_all(&work, "run");
-    assert_eq!((digest.header.run_id, digest.tally().scheduled), (id, 1_000));
+    assert_eq!((&digest.header.run_id, digest.tally().scheduled), (&id, 1_000));
     assert!(!work.has("run/.joining"));
 
     fs::rename(agents.join("p2"), work.path("gone")).unwrap();
