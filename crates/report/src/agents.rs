@@ -1,6 +1,6 @@
 //! The agents of a run that several hosts or processes have made: who has sent what, how late, and who is missing.
 
-use dnsdyno_measure::{Latency, MemberTally};
+use dnsdyno_measure::{Latency, MemberTally, Warning};
 use dnsdyno_record::{AgentEnd, AgentInfo, Digest, Headline};
 use dnsdyno_text::layout::{NOTHING, Table, paragraph};
 use dnsdyno_text::safe;
@@ -174,7 +174,7 @@ mod tests {
         let shown = "
   agent  workers    share  queries  answered  lost     p50      p99  start late      clock
   lg1          2  66.67 %    6,000   99.67 %    20  510 µs  40.0 ms     30.0 µs  ± 20.0 µs
-  lg2          1  33.33 %    3,000     100 %     0  510 µs   609 µs      230 µs  ± 30.0 µs
+  lg2          1  33.33 %    3,000     100 %     0  510 µs   610 µs      230 µs  ± 30.0 µs
   starts within 200 µs ± 50.0 µs
 ";
         assert!(text.contains(shown), "{text}");
@@ -197,7 +197,7 @@ mod tests {
         let digest = sample::agents(&[1]);
         let text = summary(&digest, 120);
         assert!(text.contains("lg2 was lost: no message for 5 s; 1 interval lacks its part\n"), "{text}");
-        assert!(text.contains("  partial    partial"), "the row of the second interval: {text}");
+        assert!(text.contains("  partial     partial"), "the row of the second interval: {text}");
         assert!(
             text.contains("rate: none, because 1 interval lacks the part of an agent; loss of"),
             "{text}"
