@@ -58,7 +58,10 @@ pub use host::{HostInfo, InterfaceInfo, command_line};
 pub use interface::InterfaceCounts;
 pub use line::Line;
 pub use lock::is_in_progress;
-pub use note::{GivenNote, LONGEST_NOTE, NoteError, NoteIntake, check_note, give_note, run_in_progress};
+pub use note::{
+    GivenNote, LONGEST_NOTE, LONGEST_NOTE_BYTES, NoteError, NoteIntake, PENDING_FILE, check_note, give_note,
+    run_in_progress,
+};
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use regular::{open_regular, read_regular};

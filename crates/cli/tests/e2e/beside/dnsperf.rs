@@ -233,6 +233,7 @@ fn write_files(work: &Workplace) {
             "{label}x.com A\n{longest}yy A\n.a A\na..b A\n.. A\na\\ A\na\\1 A\na\\25x.b A\nok.example.com A\n"
         ),
     );
+    write_escapes(work);
     work.write("noend.txt", "a.example.com A\nb.example.com A");
     let update =
         "example.com\nprohibit x.example.com A\nadd x 300 A 192.0.2.1\ndelete y.example.com. TXT\nsend\n";
@@ -246,6 +247,19 @@ fn write_files(work: &Workplace) {
     work.write("invalid.txt", "invalid\n");
     work.write("cut.bin", [message(0), b"\0\x1d\0\0\x01".to_vec()].concat());
     work.write("q.bin", (0..5).flat_map(message).collect::<Vec<u8>>());
+}
+
+/// Files with `\DDD` in their names.
+fn write_escapes(work: &Workplace) {
+    work.write("escapes.txt", wire::ESCAPES.map(|(name, _)| format!("{name} A\n")).concat());
+    work.write(
+        "badescapes.txt",
+        format!("{}\\255 A\n", wire::BAD_ESCAPES.map(|name| format!("{name} A\n")).concat()),
+    );
+    work.write(
+        "updateescapes.txt",
+        wire::UPDATES.map(|(zone, command, _)| format!("{zone}\n{command}\nsend\n")).concat(),
+    );
 }
 
 #[test]
