@@ -271,13 +271,14 @@ fn a_link_named_dnsperf_makes_a_run_with_a_record_that_has_a_report() {
     let ran =
         work.shell(&format!("DNSDYNO_RUNS=kept ./dnsperf -s 127.0.0.1 -p {port} -d q.txt -n 2")).gives(0);
     assert!(ran.stdout.contains("  Queries sent:         20\n"), "{}", ran.stdout);
-    assert!(ran.stderr.starts_with("dnsdyno: record: kept/"), "{}", ran.stderr);
+    // On a busy host a doubt about the generator comes before it.
+    assert!(ran.stderr.lines().any(|line| line.starts_with("dnsdyno: record: kept/")), "{}", ran.stderr);
     let run = work.shell("ls kept").stdout;
     let record = work.record(&format!("kept/{}", run.trim()));
     assert_eq!((record.tally().scheduled, record.header.load.as_str()), (20, "closed loop, 100 outstanding"));
     work.dnsdyno(&format!("report kept/{}", run.trim())).gives(0);
     let ran = work.shell(&format!("./dnsperf -s 127.0.0.1 -p {port} -d q.txt -O record=off")).gives(0);
-    assert!(ran.stderr.is_empty() && !work.has("runs"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("record:") && !work.has("runs"), "{}", ran.stderr);
 }
 
 #[test]

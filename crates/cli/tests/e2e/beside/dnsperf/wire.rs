@@ -54,8 +54,8 @@ pub(super) const ESCAPES: [(&str, &[u8]); 8] = [
 pub(super) const BAD_ESCAPES: [&str; 10] =
     [r"\256", r"\260.x", r"\299", r"a\256b.x", r"\300", r"\3000", r"\399.x", r"\400", r"\999", r"a.\999.b"];
 
-/// A zone and a command of an update, and what dnsperf 2.16 sends of it after the header and the question; nothing where
-/// it refuses it.
+/// A zone and a command of an update, and what dnsperf 2.16 sends of it after header and question; nothing where it
+/// refuses it.
 pub(super) const UPDATES: [(&str, &str, Option<&[u8]>); 12] = [
     ("example.com", r"delete a\255b A", Some(b"\x03a\xffb\xc0\x0c\0\x01\0\xff\0\0\0\0\0\0")),
     ("example.com", r"delete a\256b A", None),
