@@ -252,11 +252,25 @@ impl Running<'_> {
         }
     }
 
+    /// Waits a while until the agents that have given their sums have ended.
+    fn wait_for_ends(&mut self, joining: &mut Joining<'_>) {
+        let deadline_ns = now_ns() + LAST_CLOCKS_NS;
+        let ends = |number: usize, joining: &Joining<'_>| {
+            !joining.join.has_sum(number) || joining.ends[number].is_whole || joining.ends[number].is_lost
+        };
+        while now_ns() < deadline_ns && !(0..self.agents.sessions.len()).all(|number| ends(number, joining)) {
+            let Ok((number, event)) = self.agents.events.recv_timeout(LOOK_AGAIN) else { continue };
+            self.agents.sessions[number].heard_ns = now_ns();
+            self.happened(joining, number, event);
+        }
+    }
+
     /// Looks at the clocks again, ends the record, and lets the agents forget the run.
     fn end(mut self, mut joining: Joining<'_>) -> FinishedRun {
         joining.take();
         let (left, watched) = joining.here.finish();
         left.iter().for_each(|interval| joining.record(interval));
+        self.wait_for_ends(&mut joining);
         self.look_at_clocks_again(&mut joining);
         for (number, session) in self.agents.sessions.iter().enumerate() {
             if joining.ends[number].is_whole && joining.join.has_sum(number) {

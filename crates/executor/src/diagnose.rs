@@ -8,7 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::find::report::FINDING_FILE;
+use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding, ReadFindingError};
 use dnsdyno_record::{ReadError, read_regular};
 use dnsdyno_report::diagnosis::{
     CellOfExperiment, ChosenRun, ExperimentDiagnosis, SearchDiagnosis, diagnosis,
@@ -55,6 +55,9 @@ pub enum DiagnoseError {
         /// Why.
         why: String,
     },
+    /// The result of a search cannot be read.
+    #[error(transparent)]
+    Finding(#[from] ReadFindingError),
     /// It has no trial with a record.
     #[error("the search in {} has no trial to diagnose", folder.display())]
     NoTrial {
@@ -72,7 +75,7 @@ pub enum DiagnoseError {
 /// It has no results, or the record of a search cannot be read. What cannot be read of an experiment is said in its
 /// cell.
 pub fn diagnose(folder: &Path) -> Result<Option<Diagnosed>, DiagnoseError> {
-    if let Some(search) = read::<KeptSearch>(&folder.join(FINDING_FILE))? {
+    if let Some(search) = search_in(folder)? {
         return of_search(folder, &search).map(|found| Some(Diagnosed::Search(Box::new(found))));
     }
     if let Some(experiment) = read::<KeptExperiment>(&folder.join(RESULTS))? {
@@ -86,37 +89,6 @@ pub fn diagnose(folder: &Path) -> Result<Option<Diagnosed>, DiagnoseError> {
         true => Err(DiagnoseError::NotEnded { folder: folder.to_owned() }),
         false => Ok(None),
     }
-}
-
-/// A search, as far as its result says which trial is looked at.
-#[derive(Debug, Deserialize)]
-struct KeptSearch {
-    answer: String,
-    unit: String,
-    outcome: KeptOutcome,
-    trials: Vec<KeptTrial>,
-}
-
-#[derive(Debug, Deserialize)]
-struct KeptOutcome {
-    /// Of a capacity, the lower end of its interval.
-    from: Option<f64>,
-    kind: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct KeptTrial {
-    number: u32,
-    load: f64,
-    verdict: String,
-    #[serde(default)]
-    unmet: Vec<KeptUnmet>,
-}
-
-#[derive(Debug, Deserialize)]
-struct KeptUnmet {
-    criterion: String,
-    measured: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -145,14 +117,25 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, DiagnoseError> {
     let failed = |why: String| DiagnoseError::Results { path: path.to_owned(), why };
     match read_regular(path) {
         Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string())),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if is_absence(&error) => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
 }
 
-fn of_search(folder: &Path, search: &KeptSearch) -> Result<SearchDiagnosis, DiagnoseError> {
+/// The result of the search in the folder; `None` where there is none.
+fn search_in(folder: &Path) -> Result<Option<ReadFinding>, DiagnoseError> {
+    match ReadFinding::read(folder) {
+        Ok(search) => Ok(Some(search)),
+        Err(ReadFindingError::File { source, .. }) if is_absence(&source) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn of_search(folder: &Path, search: &ReadFinding) -> Result<SearchDiagnosis, DiagnoseError> {
     let (trial, why) =
         just_above(search).ok_or_else(|| DiagnoseError::NoTrial { folder: folder.to_owned() })?;
     let run = run_in(folder, trial.number);
@@ -170,9 +153,9 @@ fn of_search(folder: &Path, search: &KeptSearch) -> Result<SearchDiagnosis, Diag
 }
 
 /// The trial that shows what the limit is, and why it is this one.
-fn just_above(search: &KeptSearch) -> Option<(&KeptTrial, &'static str)> {
-    let by_load = |a: &&KeptTrial, b: &&KeptTrial| a.load.total_cmp(&b.load);
-    let failed = || search.trials.iter().filter(|trial| trial.verdict == "failed");
+fn just_above(search: &ReadFinding) -> Option<(&FoundTrial, &'static str)> {
+    let by_load = |a: &&FoundTrial, b: &&FoundTrial| a.load.total_cmp(&b.load);
+    let failed = || search.trials.iter().filter(|trial| trial.verdict == FoundVerdict::Failed);
     let limit = search.outcome.from.filter(|_| search.outcome.kind == "capacity");
     // A trial far below the limit may fail too, by a bad second of the host.
     let above = limit.and_then(|limit| failed().filter(|trial| trial.load >= limit).min_by(by_load));
@@ -197,7 +180,7 @@ fn of_cell(folder: &Path, cell: KeptCell) -> CellOfExperiment {
             let shown = diagnosis(&run).map_err(|error| error.to_string());
             (Some(ChosenRun { run: run.display().to_string(), why: String::new() }), shown)
         }
-        (None, Some((run, answer))) => match read::<KeptSearch>(&run.join(FINDING_FILE)) {
+        (None, Some((run, answer))) => match search_in(&run) {
             Ok(Some(search)) => match of_search(&run, &search) {
                 Ok(SearchDiagnosis { of, diagnosis, .. }) => (Some(of), Ok(diagnosis)),
                 Err(error) => (None, Err(error.to_string())),
@@ -231,21 +214,26 @@ const RUNS: &str = "runs";
 mod tests {
     use std::fs;
 
+    use dnsdyno_campaign::find::report::FINDING_FILE;
+    use serde_json::json;
+
     use super::*;
 
-    fn search(kind: &str, from: Option<f64>, trials: &[(u32, f64, &str)]) -> KeptSearch {
-        let trial = |(number, load, verdict): &(u32, f64, &str)| KeptTrial {
-            number: *number,
-            load: *load,
-            verdict: (*verdict).into(),
-            unmet: Vec::new(),
+    fn search(kind: &str, from: Option<f64>, trials: &[(u32, f64, &str)]) -> ReadFinding {
+        let trial = |(number, load, verdict): &(u32, f64, &str)| {
+            json!({
+                "number": number, "purpose": "", "load": load, "lasted_ns": 0, "queries": 0, "lost": 0,
+                "answered_qps": 0, "verdict": verdict, "unmet": [], "undecided": [], "warnings": [],
+            })
         };
-        KeptSearch {
-            answer: String::new(),
-            unit: "qps".into(),
-            outcome: KeptOutcome { from, kind: kind.into() },
-            trials: trials.iter().map(trial).collect(),
-        }
+        let found = json!({
+            "format": 1, "answer": "", "method": "search", "unit": "qps", "criteria": [],
+            "outcome": { "kind": kind, "from": from }, "notes": [], "cut_off": 0,
+            "trials": trials.iter().map(trial).collect::<Vec<_>>(),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FINDING_FILE), found.to_string()).unwrap();
+        search_in(folder.path()).unwrap().unwrap()
     }
 
     #[test]
@@ -258,7 +246,7 @@ mod tests {
             (5, 5_100.0, "failed"),
             (6, 5_000.0, "passed"),
         ];
-        let chosen = |search: &KeptSearch| just_above(search).map(|(trial, why)| (trial.number, why));
+        let chosen = |search: &ReadFinding| just_above(search).map(|(trial, why)| (trial.number, why));
         let above = "the trial with the lowest load that failed at the limit or above";
         assert_eq!(chosen(&search("capacity", Some(4_900.0), &trials)), Some((5, above)));
         // Without a limit, and with one that nothing failed above.
@@ -285,7 +273,7 @@ mod tests {
         assert!(error.contains("name one of them, in") && error.ends_with("/runs"), "{error}");
         fs::write(folder.path().join(FINDING_FILE), "{}").unwrap();
         let error = diagnose(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("find.json: missing field"), "{error}");
+        assert!(error.contains("find.json is not the result of a search: missing field"), "{error}");
     }
 
     #[test]

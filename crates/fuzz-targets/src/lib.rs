@@ -5,20 +5,25 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod folder;
 mod messages;
+mod note;
 mod plan;
 mod queries;
 mod record;
 mod response;
+mod search;
 mod statistics;
 
 pub use capture::{dnstap, pcap};
 pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
 pub use messages::{checked_response, updates};
+pub use note::pending_note;
 pub use plan::plan;
 pub use queries::{query_file, query_text, zone_file};
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
+pub use search::search_result;
 pub use statistics::server_statistics;
 
 /// What is done with an input; it panics where a property does not hold.
@@ -34,6 +39,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("doq_stream", doq_stream),
     ("run_file", run_file),
     ("packed_run", packed_run),
+    ("search_result", search_result),
+    ("pending_note", pending_note),
     ("plan", plan),
     ("pcap", pcap),
     ("dnstap", dnstap),

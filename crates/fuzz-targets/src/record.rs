@@ -1,22 +1,17 @@
 //! Records: the plain file of every format, and the compressed one with its index.
 
-use std::cell::RefCell;
 use std::path::Path;
 
 use dnsdyno_record::{
     Digest, HostInfo, INDEX_FILE, Line, MAX_EVENTS, MAX_PHASE_ROWS, PACKED_FILE, RUN_FILE, RunReader,
     RunWriter,
 };
-use tempfile::TempDir;
 
-thread_local! {
-    /// A folder for the files, in memory where the host has such a file system.
-    static FOLDER: RefCell<Option<TempDir>> = const { RefCell::new(None) };
-}
+use crate::folder::{in_folder, write};
 
 /// A plain run file.
 pub fn run_file(file: &[u8]) {
-    in_folder(|folder| {
+    in_folder("run_file", |folder| {
         write(&folder.join(RUN_FILE), file);
         let read = Digest::read(folder);
         show(&read);
@@ -42,7 +37,7 @@ pub fn packed_run(files: &[u8]) {
             (frames(texts.next().unwrap_or_default()), frames(texts.next().unwrap_or_default()))
         }
     };
-    in_folder(|folder| {
+    in_folder("packed_run", |folder| {
         write(&folder.join(PACKED_FILE), &run);
         write(&folder.join(INDEX_FILE), &index);
         show(&Digest::read(folder));
@@ -100,22 +95,4 @@ fn frames(text: &[u8]) -> Vec<u8> {
     text.split(|byte| *byte == 1)
         .flat_map(|frame| zstd::bulk::compress(frame, 1).expect("bytes can be compressed"))
         .collect()
-}
-
-fn write(path: &Path, content: &[u8]) {
-    std::fs::write(path, content).expect("the disk has space");
-}
-
-fn in_folder(run: impl FnOnce(&Path)) {
-    FOLDER.with_borrow_mut(|folder| {
-        let folder = folder.get_or_insert_with(|| {
-            let memory = Path::new("/dev/shm");
-            match memory.is_dir() {
-                true => TempDir::new_in(memory),
-                false => TempDir::new(),
-            }
-            .expect("a folder for temporary files")
-        });
-        run(folder.path());
-    });
 }

@@ -1,9 +1,10 @@
 //! A data file as dnsperf reads it: `name type` from the first octet of the line on, anything after the type without a
 //! meaning, types cut short, names as they are.
 //!
-//! An octet of 0 ends a line, as in dnsperf. Three things are better: `\DDD` is a decimal number, lines may end with
-//! CRLF, and the file may begin with a byte order mark. A line of more than 64 KiB, which dnsperf takes for the end of
-//! the file, is malformed.
+//! An octet of 0 ends a line, as in dnsperf. `\DDD` is a decimal number up to 255, as in dnsperf since 2.15; before, it
+//! was one to base 7. Better than there: lines may end with CRLF, the file may begin with a byte order mark, and one
+//! digit or two after a backslash are always malformed, where dnsperf reads on behind the name if the first is above 2.
+//! A line of more than 64 KiB, which dnsperf takes for the end of the file, is malformed.
 
 use std::io::{BufRead, Read};
 
@@ -302,7 +303,13 @@ mod tests {
         }
         assert_eq!(reason("a..b A"), BadReason::Name(NameError::EmptyLabel));
         assert!(matches!(reason(&format!("{} A", "a".repeat(64))), BadReason::Name(_)));
-        assert!(matches!(reason("a\\256 A"), BadReason::Name(_)));
+        for escape in ["256", "260", "299", "300", "3000", "999", "25", "25x", "3", "3x", "9a"] {
+            assert_eq!(
+                reason(&format!("a.b\\{escape} A")),
+                BadReason::Name(NameError::BadEscape),
+                "{escape}"
+            );
+        }
     }
 
     #[test]

@@ -64,7 +64,10 @@ pub use join::{Join, join_headers};
 pub use line::{Line, LineError};
 pub use lock::is_in_progress;
 pub use merge::{MergeError, Merged, has_agents, merge_agents, merge_parts};
-pub use note::{GivenNote, LONGEST_NOTE, NoteError, NoteIntake, check_note, give_note, run_in_progress};
+pub use note::{
+    GivenNote, LONGEST_NOTE, LONGEST_NOTE_BYTES, NoteError, NoteIntake, PENDING_FILE, check_note, give_note,
+    run_in_progress,
+};
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use regular::{open_regular, read_regular};

@@ -223,7 +223,7 @@ impl NoteIntake {
             return None;
         }
         let mut line = Vec::new();
-        self.open()?.take(LONGEST_LINE_BYTES + 1).read_to_end(&mut line).ok()?;
+        self.open()?.take(LONGEST_NOTE_BYTES + 1).read_to_end(&mut line).ok()?;
         if line.last() != Some(&b'\n') {
             // Its giver still writes it, or was killed while it did.
             let since = *self.unfinished.get_or_insert_with(Instant::now);
@@ -251,7 +251,7 @@ impl NoteIntake {
         };
         let facts = file.metadata().ok()?;
         let is_own = facts.uid() == self.owner && facts.mode() & 0o077 == 0 && facts.nlink() == 1;
-        (facts.is_file() && is_own && facts.len() <= LONGEST_LINE_BYTES).then_some(file)
+        (facts.is_file() && is_own && facts.len() <= LONGEST_NOTE_BYTES).then_some(file)
     }
 
     fn remove(&mut self) -> bool {
@@ -335,13 +335,13 @@ fn wall_clock_ns() -> u64 {
 }
 
 /// The file of a note that waits, in the folder of the run.
-const PENDING_FILE: &str = "note.pending";
+pub const PENDING_FILE: &str = "note.pending";
 
 /// Characters of a note: some sentences.
 pub const LONGEST_NOTE: usize = 400;
 
 /// Its bytes as a line: those of the longest text, each escaped.
-const LONGEST_LINE_BYTES: u64 = 8_192;
+pub const LONGEST_NOTE_BYTES: u64 = 8_192;
 
 /// Notes of one run. A summary keeps a hundred events; many more would be a mistake of a script.
 const MOST_NOTES: u32 = 1_000;

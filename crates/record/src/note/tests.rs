@@ -104,7 +104,7 @@ fn files_of_others_are_no_notes() {
     assert_eq!(taken(), None, "it is a pipe");
     assert!(matches!(give(dir.path(), &note("y"), soon()), Err(NoteError::InTheWay(_))));
     std::fs::remove_file(&pending).unwrap();
-    write(&"x".repeat(LONGEST_LINE_BYTES as usize + 1), 0o600);
+    write(&"x".repeat(LONGEST_NOTE_BYTES as usize + 1), 0o600);
     assert_eq!(taken(), None, "it is too long");
     // These are removed, so that they do not keep notes out.
     for text in ["{\"text\":\"\\u001b[2J\",\"unix_ns\":1}\n", "{\"text\":\"\",\"unix_ns\":1}\n", "nothing\n"]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_measure::bounded;
 use dnsdyno_plan::expect::{Bound, Durations, Expectation, Figure, Metric};
 use dnsdyno_record::open_regular;
+use dnsdyno_text::safe;
 use serde::Deserialize;
 
 /// The result, in the folder of a search.
@@ -14,6 +15,7 @@ pub const FINDING_FILE: &str = "find.json";
 
 /// The result of a search as its file has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct ReadFinding {
     format: u32,
     /// The answer in a sentence.
@@ -42,6 +44,7 @@ pub struct ReadFinding {
 
 /// What was found; the figures that its kind has.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 #[serde(default)]
 pub struct FoundOutcome {
     /// `capacity`, `at_least`, `not_met`, `unstable` or `undecided`.
@@ -60,6 +63,7 @@ pub struct FoundOutcome {
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct FoundNote {
     /// Its kind.
     pub kind: String,
@@ -70,6 +74,7 @@ pub struct FoundNote {
 
 /// A point of the belief.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct Believed {
     /// A load.
     pub load: f64,
@@ -79,6 +84,7 @@ pub struct Believed {
 
 /// A trial.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct FoundTrial {
     /// Its number, from 1.
     pub number: u32,
@@ -116,6 +122,7 @@ pub struct FoundTrial {
 
 /// What a trial says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 #[serde(rename_all = "snake_case")]
 pub enum FoundVerdict {
     /// Each criterion was met.
@@ -128,6 +135,7 @@ pub enum FoundVerdict {
 
 /// A criterion of a trial.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct FoundWhy {
     /// The criterion.
     pub criterion: String,
@@ -137,6 +145,7 @@ pub struct FoundWhy {
 
 /// A percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 pub struct FoundPercentile {
     /// The latency; the timeout where it is beyond that.
     pub ns: u64,
@@ -145,6 +154,7 @@ pub struct FoundPercentile {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 #[serde(default)]
 struct Ends {
     p50: Option<Wide>,
@@ -152,6 +162,7 @@ struct Ends {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
 #[serde(default)]
 struct Wide {
     wide: bool,
@@ -206,7 +217,7 @@ impl ReadFinding {
         if text.len() as u64 > LARGEST_BYTES {
             return Err(format!("it has more than {LARGEST_BYTES} bytes"));
         }
-        let found: ReadFinding = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let found: ReadFinding = serde_json::from_slice(text).map_err(|error| safe(&error.to_string()))?;
         let loads = found.trials.iter().map(|trial| trial.load).chain(found.belief.iter().map(|at| at.load));
         let outcome = &found.outcome;
         let figures = [outcome.load, outcome.from, outcome.to].into_iter().flatten();

@@ -4,7 +4,7 @@ use dnsdyno_measure::{Bounds, Quantile};
 use dnsdyno_record::expect::{Ends, Measured};
 use serde_json::json;
 
-use super::{finding_json, finding_text, trial_line};
+use super::{FINDING_FILE, ReadFinding, finding_json, finding_text, trial_line};
 use crate::find::{
     FindNote, Finding, IntervalKind, Method, OfCriterion, Outcome, Purpose, Trial, TrialVerdict, TrialsSoFar,
     Undecided, What,
@@ -98,4 +98,13 @@ fn an_undecided_trial_says_how_much_of_its_figure_may_be_ours_and_what_the_gener
     let not_made = note(None, &[]);
     let said = "of 4 trials from 980 qps on the load was not made as it was asked for (sends_late); they count neither";
     assert!(not_made.contains(said), "{not_made}");
+}
+
+#[test]
+fn the_error_of_a_damaged_result_is_a_line_that_a_terminal_can_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = json!({ "outcome": {}, "trials": [{ "verdict": "\u{1b}[2J" }] });
+    std::fs::write(folder.path().join(FINDING_FILE), result.to_string()).unwrap();
+    let error = ReadFinding::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("unknown variant `\\u{1b}[2J`") && !error.contains('\u{1b}'), "{error:?}");
 }

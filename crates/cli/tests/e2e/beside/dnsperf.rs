@@ -233,6 +233,7 @@ fn write_files(work: &Workplace) {
             "{label}x.com A\n{longest}yy A\n.a A\na..b A\n.. A\na\\ A\na\\1 A\na\\25x.b A\nok.example.com A\n"
         ),
     );
+    write_escapes(work);
     work.write("noend.txt", "a.example.com A\nb.example.com A");
     let update =
         "example.com\nprohibit x.example.com A\nadd x 300 A 192.0.2.1\ndelete y.example.com. TXT\nsend\n";
@@ -248,6 +249,19 @@ fn write_files(work: &Workplace) {
     work.write("q.bin", (0..5).flat_map(message).collect::<Vec<u8>>());
 }
 
+/// Files with `\DDD` in their names.
+fn write_escapes(work: &Workplace) {
+    work.write("escapes.txt", wire::ESCAPES.map(|(name, _)| format!("{name} A\n")).concat());
+    work.write(
+        "badescapes.txt",
+        format!("{}\\255 A\n", wire::BAD_ESCAPES.map(|name| format!("{name} A\n")).concat()),
+    );
+    work.write(
+        "updateescapes.txt",
+        wire::UPDATES.map(|(zone, command, _)| format!("{zone}\n{command}\nsend\n")).concat(),
+    );
+}
+
 #[test]
 fn a_link_named_dnsperf_makes_a_run_with_a_record_that_has_a_report() {
     let (work, server) = (Workplace::new(), responder(Faults::default()));
@@ -257,13 +271,14 @@ fn a_link_named_dnsperf_makes_a_run_with_a_record_that_has_a_report() {
     let ran =
         work.shell(&format!("DNSDYNO_RUNS=kept ./dnsperf -s 127.0.0.1 -p {port} -d q.txt -n 2")).gives(0);
     assert!(ran.stdout.contains("  Queries sent:         20\n"), "{}", ran.stdout);
-    assert!(ran.stderr.starts_with("dnsdyno: record: kept/"), "{}", ran.stderr);
+    // On a busy host a doubt about the generator comes before it.
+    assert!(ran.stderr.lines().any(|line| line.starts_with("dnsdyno: record: kept/")), "{}", ran.stderr);
     let run = work.shell("ls kept").stdout;
     let record = work.record(&format!("kept/{}", run.trim()));
     assert_eq!((record.tally().scheduled, record.header.load.as_str()), (20, "closed loop, 100 outstanding"));
     work.dnsdyno(&format!("report kept/{}", run.trim())).gives(0);
     let ran = work.shell(&format!("./dnsperf -s 127.0.0.1 -p {port} -d q.txt -O record=off")).gives(0);
-    assert!(ran.stderr.is_empty() && !work.has("runs"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("record:") && !work.has("runs"), "{}", ran.stderr);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn records_that_are_not_the_parts_of_one_load_are_refused_with_what_differs() {
     let refused = |words: &str, why: &[&str]| drop(work.dnsdyno(words).ends_refused(2, why));
     refused(
         "merge one other --out out",
-        &["the load (200", "400", "the timeout (5 s, 2 s)", "not parts of one load"],
+        &["the load (constant 200", "400", "the timeout (5 s, 2 s)", "not parts of one load"],
     );
     refused("merge one same --out out", &["one (part 1/2) and same (part 1/2)", "give each part once"]);
     refused("merge one whole --out out", &["whole is a whole run", "--part"]);

@@ -1,11 +1,13 @@
 //! The queries on the wire: those of ours are the original's, octet by octet, but for their IDs.
 
 use std::net::UdpSocket;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use dnsdyno_wire::HEADER_LEN;
 
 use super::{original, write_files};
 use crate::support::{DNSDYNO, Workplace};
@@ -34,6 +36,43 @@ const SIGNED: &[&str] = &[
     "-y hmac-sha256:key:c2VjcmU= -e",
     "-y hmac-sha384:key:c2VjcmU= -D",
     "-y hmac-sha512:key:c2VjcmU= -E 10:0011223344556677",
+];
+
+/// Names with escapes, and the octets that dnsperf 2.16 sends for them. Before 2.15 it read `\DDD` to base 7.
+pub(super) const ESCAPES: [(&str, &[u8]); 8] = [
+    (r"\000\255.x", b"\x02\x00\xff\x01x\0"),
+    (r"\009", b"\x01\x09\0"),
+    (r"\046a.x", b"\x02.a\x01x\0"),
+    (r"\092\.x", b"\x03\\.x\0"),
+    (r"\200\249\250.x", b"\x03\xc8\xf9\xfa\x01x\0"),
+    (r"a\001\001a.\\", b"\x04a\x01\x01a\x01\\\0"),
+    (r"\2555", b"\x02\xff5\0"),
+    (r"\255", b"\x01\xff\0"),
+];
+
+/// Those that it refuses.
+pub(super) const BAD_ESCAPES: [&str; 10] =
+    [r"\256", r"\260.x", r"\299", r"a\256b.x", r"\300", r"\3000", r"\399.x", r"\400", r"\999", r"a.\999.b"];
+
+/// A zone and a command of an update, and what dnsperf 2.16 sends of it after header and question; nothing where it
+/// refuses it.
+pub(super) const UPDATES: [(&str, &str, Option<&[u8]>); 12] = [
+    ("example.com", r"delete a\255b A", Some(b"\x03a\xffb\xc0\x0c\0\x01\0\xff\0\0\0\0\0\0")),
+    ("example.com", r"delete a\256b A", None),
+    ("example.com", r"delete a\25x A", None),
+    ("example.com", r"delete a\3x A", None),
+    ("example.com", r"prohibit a\300b", None),
+    ("example.com", r"require a\999.example.com. A", None),
+    (
+        "example.com",
+        r"add x 9 CNAME a\255b",
+        Some(b"\x01x\xc0\x0c\0\x05\0\x01\0\0\0\x09\0\x06\x03a\xffb\xc0\x0c"),
+    ),
+    ("example.com", r"add x 9 CNAME a\256b", None),
+    ("example.com", "add x 9 TXT \"a\\255b\"", Some(b"\x01x\xc0\x0c\0\x10\0\x01\0\0\0\x09\0\x04\x03a\xffb")),
+    ("example.com", "add x 9 TXT \"a\\256b\"", None),
+    ("ex\\256ample.com", "delete x A", None),
+    ("e\\255ample.com", "delete x A", Some(b"\x01x\xc0\x0c\0\x01\0\xff\0\0\0\0\0\0")),
 ];
 
 /// The messages that a program sends, in their order.
@@ -107,6 +146,28 @@ fn queries_are_those_of_dnsperf_octet_by_octet() {
         let Some([ours, originals]) = both(&work, flags, without_id) else { return };
         assert!(!ours.is_empty());
         assert_eq!(ours, originals, "{flags}");
+    }
+}
+
+#[test]
+fn escapes_are_the_octets_of_dnsperf_2_16() {
+    let work = Workplace::new();
+    write_files(&work);
+    let mut programs = vec![(PathBuf::from(DNSDYNO), vec!["dnsperf", "-O", "record=off"])];
+    // The installed one may be older.
+    programs.extend(std::env::var_os("DNSDYNO_ORIGINAL").map(|path| (path.into(), Vec::new())));
+    for (program, first) in programs {
+        let sent = |flags: &str| sent_by(&program, &first, &work, flags);
+        let name = |message: &Vec<u8>| message[HEADER_LEN..message.len() - 4].to_vec();
+        let names: Vec<_> = sent("-d escapes.txt").iter().map(name).collect();
+        assert_eq!(names, ESCAPES.map(|(_, octets)| octets), "{program:?}");
+        let names: Vec<_> = sent("-d badescapes.txt").iter().map(name).collect();
+        assert_eq!(names, [b"\x01\xff\0"], "{program:?}");
+        // The question is the zone with the type SOA, and each zone here has 13 octets on the wire.
+        let records = |message: Vec<u8>| message[HEADER_LEN + 17..].to_vec();
+        let updates: Vec<_> = sent("-u -d updateescapes.txt").into_iter().map(records).collect();
+        let expected: Vec<_> = UPDATES.into_iter().filter_map(|(_, _, octets)| octets).collect();
+        assert_eq!(updates, expected, "{program:?}");
     }
 }
 
