@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use dnsdyno_cluster::{Agent, AgentFacts, Cluster, ClusterError, Destination, Faults, Permission};
+use dnsdyno_plan::Draft;
 use dnsdyno_record::ClockOffset;
 use dnsdyno_runner::{LocalRunner, RunError, Runner};
 use dnsdyno_text::layout::Table;
@@ -56,6 +57,12 @@ pub(crate) enum IfOneFails {
 }
 
 impl OnFlags {
+    /// The same for a run with these options: a mistake in them is told before an agent is started.
+    pub(crate) fn runner_for(&self, draft: &Draft) -> Result<Box<dyn Runner>, Failure> {
+        LocalRunner.validate(draft)?;
+        self.runner()
+    }
+
     /// What makes the runs: this process, or the agents, which are started now.
     pub(crate) fn runner(&self) -> Result<Box<dyn Runner>, Failure> {
         match &self.on {

@@ -26,7 +26,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
         }
         None => flags.draft,
     };
-    let mut runner = flags.on.runner()?;
+    let mut runner = flags.on.runner_for(&draft)?;
     let plans = runner.validate(&draft)?;
     for note in &plans.plan.notes {
         print_error(&format!("dnsdyno: {note}"));

@@ -336,8 +336,9 @@ fn a_search_and_conditions_hold_over_all_agents() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let at = server.address();
-    let find =
-        format!("find -s {at} -d q.txt --from 300 --most 600 --trial 300ms --rest 100ms --trials 10 --on local:2 -o found");
+    let find = format!(
+        "find -s {at} -d q.txt --from 300 --most 600 --trial 300ms --rest 100ms --trials 10 --on local:2 -o found"
+    );
     run_on(&work, &find).wait().gives(0);
     let slow = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
     let words = format!(

@@ -69,7 +69,9 @@ fn a_part_that_is_missing_makes_each_interval_partial_and_no_rate() {
     assert!(merged.stderr.contains("part 3/3 is missing: 1 worker of the load"), "{}", merged.stderr);
     // Four, and one in which the others only wait, where the host is busy.
     let partial = "intervals lack the part of an agent";
-    for words in ["rate: none, because ", partial, "part 3/3 was lost: no record of it was given", " partial "] {
+    for words in
+        ["rate: none, because ", partial, "part 3/3 was lost: no record of it was given", " partial "]
+    {
         assert!(merged.stdout.contains(words), "{words}: {}", merged.stdout);
     }
     let digest = work.record("joined");
