@@ -339,7 +339,8 @@ fn a_search_and_conditions_hold_over_all_agents() {
     let find = format!(
         "find -s {at} -d q.txt --from 300 --most 600 --trial 300ms --rest 100ms --trials 10 --on local:2 -o found"
     );
-    run_on(&work, &find).wait().gives(0);
+    let found = run_on(&work, &find).wait().gives(1).stdout;
+    assert!(found.contains("capacity at least 600 qps: no higher load was tried"), "{found}");
     let slow = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
     let words = format!(
         "run -s {} -d q.txt --rate 400 --for 60s --timeout 200ms --interval 200ms --stop-when loss>50% --on local:2 -o \
