@@ -8,7 +8,7 @@
 //! ```
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -21,6 +21,7 @@ use dnsdyno_record::HostInfo;
 use dnsdyno_runner::{Control, Keep, Live, LocalRunner, Note, Observer, RunError, RunJob, Runner, StopCause};
 use dnsdyno_sys::process::effective_user;
 use dnsdyno_sys::{clock, thread as sys_thread};
+use dnsdyno_text::shown;
 
 use crate::files::Store;
 use crate::frame::{Frame, Kind};
@@ -28,6 +29,7 @@ use crate::link::{Link, Outbox, Receive};
 use crate::messages::{AgentFacts, Order, PROTOCOL, Passed, Report, Stop, Task};
 use crate::permission::Permission;
 use crate::process_link;
+use crate::signing::{Door, Refusal, Signed, unix_s};
 
 /// An agent of this host.
 #[derive(Debug)]
@@ -44,14 +46,50 @@ pub struct Agent {
 /// # Errors
 /// The system gives no thread.
 pub fn serve(agent: Agent) -> io::Result<Option<PathBuf>> {
-    let Link { send, receive } = process_link::of_this_process();
-    Session::begin(agent, Outbox::new(send)?)?.serve(receive)
+    serve_over(agent, process_link::of_this_process(), None)
+}
+
+/// Serves a coordinator over a link. `guarded` where anyone may be at its other end.
+pub(crate) fn serve_over(agent: Agent, link: Link, guarded: Option<Guarded>) -> io::Result<Option<PathBuf>> {
+    let Link { send, receive } = link;
+    Session::begin(agent, Outbox::new(send)?, guarded)?.serve(receive)
+}
+
+/// What stands between an agent and coordinators that it has not been started by.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    pub(crate) door: Door,
+    pub(crate) turn: Turn,
+    pub(crate) log: fn(&str),
+}
+
+/// One coordinator at a time has the load of an agent: what it may load is meant for all of them together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turn(Arc<AtomicBool>);
+
+/// Whoever has the turn. It ends with this.
+struct Taken(Turn);
+
+impl Turn {
+    fn take(&self) -> Option<Taken> {
+        let was_taken = self.0.swap(true, Ordering::AcqRel);
+        (!was_taken).then(|| Taken(self.clone()))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Release);
+    }
 }
 
 /// An agent with a coordinator.
 struct Session {
     agent: Agent,
     outbox: Outbox,
+    guarded: Option<Guarded>,
+    /// Of a guarded session, from its first task on.
+    turn: Option<Taken>,
     store: Store,
     /// A task whose files are on their way, and how many of them.
     incoming: Option<(Box<Task>, usize)>,
@@ -76,7 +114,7 @@ struct Shared {
 }
 
 impl Session {
-    fn begin(agent: Agent, outbox: Outbox) -> io::Result<Session> {
+    fn begin(agent: Agent, outbox: Outbox, guarded: Option<Guarded>) -> io::Result<Session> {
         let shared = Arc::new(Shared { heard_ns: clock::monotonic_ns().into(), control: Mutex::default() });
         let (looking, looked) = (Arc::downgrade(&shared), outbox.clone());
         thread::Builder::new().name("looks".to_owned()).spawn(move || {
@@ -87,8 +125,20 @@ impl Session {
                 thread::sleep(ALIVE_EVERY);
             }
         })?;
-        let store = Store::new(agent.folder.join("files"));
-        Ok(Session { agent, outbox, store, incoming: None, run: None, shared, runs: 0, unreceived: None })
+        // A task of whoever is on a broker names no file of this host.
+        let store = Store::new(agent.folder.join("files"), guarded.is_none());
+        Ok(Session {
+            agent,
+            outbox,
+            guarded,
+            turn: None,
+            store,
+            incoming: None,
+            run: None,
+            shared,
+            runs: 0,
+            unreceived: None,
+        })
     }
 
     /// Follows orders until the link ends.
@@ -129,8 +179,22 @@ impl Session {
                 sent_ns: clock::monotonic_ns(),
             }),
             Order::Alive => {}
-            Order::Prepare(task) => self.prepare(task),
+            Order::Prepare(task) => match self.guarded {
+                None => self.prepare(task),
+                Some(_) => self.refuse(&Refusal::Unsigned.to_string(), false),
+            },
+            Order::Nonce => {
+                let nonce = self.guarded.as_mut().and_then(|guarded| guarded.door.nonce());
+                nonce.into_iter().for_each(|nonce| self.outbox.message(&Report::Nonce(nonce)));
+            }
+            Order::Signed(signed) => self.admit(&signed),
             Order::File { hash, bytes } => {
+                let is_named = |(task, _): &(Box<Task>, usize)| {
+                    task.files.iter().any(|info| info.hash == hash && info.bytes == bytes)
+                };
+                if !self.incoming.as_ref().is_some_and(is_named) {
+                    return self.log(&format!("a file {} that no task names", shown(&hash, 80)));
+                }
                 let kept = self.store.begin(&hash, bytes);
                 if kept.is_err() || bytes == 0 {
                     self.file_came(kept);
@@ -154,6 +218,34 @@ impl Session {
                     let _ = fs::remove_dir_all(folder);
                 }
             }
+        }
+    }
+
+    /// Takes a task over a link at whose other end anyone may be.
+    fn admit(&mut self, signed: &Signed) {
+        let Some(guarded) = &mut self.guarded else { return };
+        let task = match guarded.door.admit(signed, unix_s()) {
+            Ok(task) => task,
+            Err(refusal) => return self.refuse(&refusal.to_string(), false),
+        };
+        if self.turn.is_none() {
+            self.turn = guarded.turn.take();
+        }
+        match self.turn {
+            Some(_) => self.prepare(Box::new(task)),
+            None => self.refuse("it makes the load of another coordinator", false),
+        }
+    }
+
+    fn refuse(&self, why: &str, is_bad_input: bool) {
+        self.log(why);
+        self.outbox.message(&Report::Refused { why: why.to_owned(), is_bad_input });
+    }
+
+    /// Tells the owner of this host what was refused, where others than its users can ask.
+    fn log(&self, why: &str) {
+        if let Some(guarded) = &self.guarded {
+            (guarded.log)(&format!("refused: {why}"));
         }
     }
 
@@ -194,7 +286,7 @@ impl Session {
         let folder = self.agent.folder.join(format!("run-{}", self.runs));
         let draft = match self.draft_of(&task) {
             Ok(draft) => draft,
-            Err(why) => return self.outbox.message(&Report::Refused { why, is_bad_input: true }),
+            Err(why) => return self.refuse(&why, true),
         };
         let control = Arc::new(Control::default());
         let (start, starts) = channel();
@@ -204,6 +296,7 @@ impl Session {
             permission: self.agent.permission.clone(),
             folder: folder.clone(),
             outbox: self.outbox.clone(),
+            log: self.guarded.as_ref().map(|guarded| guarded.log),
             control: Arc::clone(&control),
             starts,
         };
@@ -260,6 +353,8 @@ struct Part {
     permission: Permission,
     folder: PathBuf,
     outbox: Outbox,
+    /// Of a guarded session.
+    log: Option<fn(&str)>,
     control: Arc<Control>,
     starts: Receiver<u64>,
 }
@@ -268,7 +363,10 @@ impl Part {
     fn make(self) {
         let report = match self.run() {
             Ok(()) => Report::Ended,
-            Err((why, is_bad_input)) => Report::Refused { why, is_bad_input },
+            Err((why, is_bad_input)) => {
+                self.log.iter().for_each(|log| log(&format!("refused: {why}")));
+                Report::Refused { why, is_bad_input }
+            }
         };
         self.outbox.message(&report);
     }

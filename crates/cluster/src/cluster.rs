@@ -1,5 +1,6 @@
 //! The coordinator: a [`Runner`] whose runs are made by agents.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -10,6 +11,7 @@ use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Observer, Plans, RunErro
 use dnsdyno_sys::clock;
 
 use crate::agent::ALIVE_EVERY;
+use crate::broker::{Access, Broker};
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::link::Outbox;
@@ -17,14 +19,19 @@ use crate::messages::{AgentFacts, Order, Report};
 use crate::on::{Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
+use crate::signing::Signer;
 
 /// Agents that make runs together.
 pub struct Cluster {
     sessions: Vec<Session>,
     events: Receiver<(usize, Event)>,
     faults: Faults,
+    /// The file of the key that signs tasks.
+    key: PathBuf,
     /// The agents hear of the coordinator while it is there.
     _alive: Arc<Vec<Outbox>>,
+    /// After everything that sends over them: each waits until that is sent.
+    _brokers: Vec<Broker>,
 }
 
 /// What is done when something is wrong with an agent.
@@ -47,14 +54,20 @@ impl Cluster {
     ///
     /// # Errors
     /// An agent cannot be started, does not answer, or is of a version that cannot be used.
-    pub fn connect(destinations: Vec<Destination>, faults: Faults) -> Result<Cluster, ClusterError> {
+    pub fn connect(
+        destinations: Vec<Destination>,
+        faults: Faults,
+        access: &Access,
+    ) -> Result<Cluster, ClusterError> {
         let (sender, events) = channel();
-        let open = |(number, destination)| Session::open(destination, number, sender.clone());
+        let (connected, brokers) = Destination::connect_all(destinations, access)?;
+        let open = |(number, connected)| Session::open(connected, number, sender.clone());
         let sessions: Vec<Session> =
-            destinations.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
+            connected.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
         let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
         say_alive(&alive).map_err(ClusterError::Thread)?;
-        let mut cluster = Cluster { sessions, events, faults, _alive: alive };
+        let key = access.key.clone().unwrap_or_else(Signer::usual_path);
+        let mut cluster = Cluster { sessions, events, faults, key, _alive: alive, _brokers: brokers };
         cluster.greet()?;
         cluster.look_at_clocks(CLOCK_EXCHANGES)?;
         Ok(cluster)
@@ -89,6 +102,7 @@ impl Cluster {
         let destination = &self.sessions[number].destination;
         let command = match &destination.place {
             Place::Local => "dnsdyno agent --stdio </dev/null".to_owned(),
+            Place::Nats(url) => format!("dnsdyno agents '{url}'"),
             Place::Exec(words) => format!("{} --version", words.join(" ")),
             Place::Ssh { destination, port, program } => {
                 let port = port.map(|port| format!("-p {port} ")).unwrap_or_default();
@@ -158,7 +172,10 @@ impl Runner for Cluster {
         }
         let workers = deal(&self.hands(), Needed::Exactly(job.plans.plan.part.of))?;
         self.look_at_clocks(CLOCK_EXCHANGES)?;
+        let has_to_sign = self.sessions.iter().any(|session| session.addressee.is_some());
+        let signer = has_to_sign.then(|| Signer::read(&self.key)).transpose().map_err(ClusterError::Key)?;
         let running = Running {
+            signer,
             sessions: &mut self.sessions,
             events: &self.events,
             faults: self.faults,
@@ -179,7 +196,8 @@ impl From<ClusterError> for RunError {
             | ClusterError::Option { .. }
             | ClusterError::FewWorkers { .. }
             | ClusterError::Weights { .. }
-            | ClusterError::File { .. } => true,
+            | ClusterError::File { .. }
+            | ClusterError::Key(_) => true,
             _ => false,
         };
         RunError::Agents { why: error.to_string(), is_bad_input }

@@ -31,9 +31,12 @@ use crate::frame::{Frame, Kind};
 use crate::live::LiveJoin;
 use crate::messages::{Order, Report, Stop, Task};
 use crate::session::{Event, Session};
+use crate::signing::{Nonce, Signer};
 
 /// A run that is made by agents.
 pub(crate) struct Running<'a> {
+    /// What signs tasks, where they have to be.
+    pub(crate) signer: Option<Signer>,
     pub(crate) sessions: &'a mut Vec<Session>,
     pub(crate) events: &'a Receiver<(usize, Event)>,
     pub(crate) faults: Faults,
@@ -142,8 +145,12 @@ impl Running<'_> {
             watch: watched_there(self.plan),
             ..self.plan.to_draft()
         };
-        let files = Files::of(&mut draft)?;
+        let nonces = self.nonces()?;
+        let files = Files::of(&mut draft, self.signer.is_none())?;
         let tsig = draft.tsig.take().map(|key| key.exposed().to_owned());
+        if tsig.is_some() && self.signer.is_some() {
+            return Err(ClusterError::Option { option: "tsig", why: NO_SECRETS }.into());
+        }
         let of = self.plan.part.of;
         let (mut first, mut plans) = (0, Vec::new());
         let watch = draft.watch.take();
@@ -158,15 +165,35 @@ impl Running<'_> {
             first += workers;
             let plan = draft.to_toml().map_err(RunError::PlanFile)?;
             plans.push(plan.clone());
-            session.outbox.message(&Order::Prepare(Box::new(Task {
+            let task = Task {
                 agent: session.name().to_owned(),
                 plan,
                 may_load: self.plan.draft.i_may_load_this_server == Some(true),
                 tsig: tsig.clone(),
                 files: files.infos(),
-            })));
+            };
+            session.outbox.message(&match (&self.signer, &session.addressee, &nonces[number]) {
+                (Some(signer), Some(to), Some(nonce)) => {
+                    Order::Signed(Box::new(signer.sign(to, nonce, &task)))
+                }
+                _ => Order::Prepare(Box::new(task)),
+            });
         }
         Ok((files, plans))
+    }
+
+    /// A nonce of each agent whose task has to be signed.
+    fn nonces(&mut self) -> Result<Vec<Option<Nonce>>, RunError> {
+        let mut nonces: Vec<Option<Nonce>> = self.sessions.iter().map(|_| None).collect();
+        let signed: Vec<usize> =
+            (0..nonces.len()).filter(|number| self.sessions[*number].addressee.is_some()).collect();
+        signed.iter().for_each(|number| self.sessions[*number].outbox.message(&Order::Nonce));
+        while signed.iter().any(|number| nonces[*number].is_none()) {
+            if let Some((number, Event::Report(Report::Nonce(nonce)))) = self.next_event()? {
+                nonces[number] = Some(nonce);
+            }
+        }
+        Ok(nonces)
     }
 
     /// Sends the files that are asked for, and waits until each agent is ready.
@@ -648,6 +675,9 @@ const STOP_KINDS: [&str; 5] = ["interrupt", "terminate", "hang_up", "condition",
 
 /// The kinds of those that a limit of a worker makes.
 const LIMIT_KINDS: [&str; 2] = ["behind", "outstanding"];
+
+const NO_SECRETS: &str = "secrets do not pass a broker: put the key into a file of the same path on each agent's host, and \
+                          give --tsig-file PATH, from the root";
 
 /// The folder of a run that has the records of its agents.
 const AGENTS_FOLDER: &str = "agents";
