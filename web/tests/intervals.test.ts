@@ -41,6 +41,22 @@ test("rates are per second also in an interval that is shorter", () => {
   ]);
 });
 
+test("an interval that lacks an agent has no rate, and what is there stays", () => {
+  const partial = level({
+    from_ns: ["ns", [0, 1e9]],
+    covered_ns: ["ns", [1e9, 1e9]],
+    partial_intervals: ["count", [0, 1]],
+    sent: ["count", [1000, 600]],
+    "ends.answered": ["count", [1000, 300]],
+  });
+  const all = figures(partial, run);
+  const texts = [0, 1].map((row) => all.map((figure) => cell(figure, row, TIMEOUT_NS)));
+  expect(texts).toEqual([
+    ["0", "1,000", "1,000", "100 %"],
+    ["1", "partial", "partial", "50.00 %"],
+  ]);
+});
+
 test("the file has each column, with its unit, and names what is beyond the timeout", () => {
   const lines = [...csv(rows, TIMEOUT_NS)].join("").split("\n");
   expect(lines).toEqual([

@@ -258,6 +258,23 @@ describe("parts of a run", () => {
     expect(figures(panel([run], "member-latency"), run)).toEqual({ "dot p50": [7] });
   });
 
+  it("are agents, with their rates and p99; one that is missing has none, and there is none of all", async () => {
+    const columns = {
+      partial_intervals: [0, 1],
+      sent: [7, 3],
+      "ends.answered": [7, 3],
+      "agents.0.scheduled": [3, 3],
+      "agents.1.scheduled": [4, 0],
+      "agents.0.ends.answered": [3, 3],
+      "agents.1.ends.answered": [4, 0],
+      "agents.1.service.p99": [9, null],
+    };
+    const run = await shownRun(columns, { agents: ["lg1", "lg2"], headline: "service" });
+    expect(figures(panel([run], "agents"), run)).toEqual({ lg1: [3, 3], lg2: [4, NaN] });
+    expect(figures(panel([run], "agent-latency"), run)).toEqual({ lg2: [9, NaN] });
+    expect(figures(panel([run], "rate"), run)).toMatchObject({ sent: [7, NaN], answered: [7, NaN] });
+  });
+
   it("are the durations of a fallback, on top of each other", async () => {
     const run = await shownRun({ "fallback.udp.p50": [10, null], "fallback.query.p50": [20, 30] });
     expect(panel([run], "parts")!.lines.every(({ shape }) => shape === "stack")).toBe(true);

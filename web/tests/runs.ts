@@ -56,6 +56,8 @@ export function emptyRun(): Run {
     load_response: null,
     clients: null,
     members: [],
+    agents: [],
+    partial: [],
     members_by: null,
     made: { command: "", plan: "", host: [], facts: [] },
     summary: null,

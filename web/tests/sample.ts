@@ -245,6 +245,8 @@ export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string 
     watched: sampleWatched(),
     diagnosis: SAMPLE_DIAGNOSIS,
     members: [],
+    agents: [],
+    partial: [],
     members_by: null,
     tables: tables(points, scheduled, answered, kind),
     curves: [

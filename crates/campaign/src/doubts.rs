@@ -10,10 +10,13 @@ pub(crate) fn with_effect(run: &Digest) -> Vec<Warning> {
     run.warnings().into_iter().filter(|doubt| has_lost || !is_about_loss_alone(doubt)).collect()
 }
 
-/// The doubts of a run whose load was not made as it was asked for, or was lower than the server allows.
+/// The doubts of a run whose load was not made as it was asked for, or was lower than the server allows, or of
+/// which a part is not in the record.
 pub(crate) fn of_the_load(run: &Digest) -> Vec<Warning> {
-    let is_about_load =
-        |doubt: &Warning| matches!(doubt, Warning::SendsBehind { .. } | Warning::OwnShare { .. });
+    let is_about_load = |doubt: &Warning| {
+        use Warning::{OwnShare, PartialIntervals, SendsBehind};
+        matches!(doubt, SendsBehind { .. } | OwnShare { .. } | PartialIntervals { .. })
+    };
     run.warnings().into_iter().filter(is_about_load).collect()
 }
 

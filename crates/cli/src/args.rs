@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Relay(Box<crate::cmd::relay::RelayFlags>),
     /// Show the counters of hosts, processes and servers that move, without a load
     Watch(crate::cmd::watch::WatchFlags),
+    /// Join the records of processes that made parts of one load
+    Merge(crate::cmd::merge::MergeFlags),
     /// Write a remark into the record of a run in progress, from another shell
     Note(crate::cmd::note::NoteFlags),
     /// Measure the built-in responder, without any set-up

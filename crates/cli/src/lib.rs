@@ -49,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Relay(flags) => cmd::relay::relay(&flags),
         Command::Doctor(flags) => cmd::doctor::doctor(&flags),
         Command::Watch(flags) => cmd::watch::watch(flags),
+        Command::Merge(flags) => cmd::merge::merge(&flags),
         Command::Note(flags) => cmd::note::note(&flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),
         Command::Agent(flags) => cmd::agent::agent(&flags),

@@ -46,13 +46,22 @@ pub struct Agent {
 /// # Errors
 /// The system gives no thread.
 pub fn serve(agent: Agent) -> io::Result<Option<PathBuf>> {
-    serve_over(agent, process_link::of_this_process(), None)
+    serve_over(agent, process_link::of_this_process())
 }
 
-/// Serves a coordinator over a link. `guarded` where anyone may be at its other end.
-pub(crate) fn serve_over(agent: Agent, link: Link, guarded: Option<Guarded>) -> io::Result<Option<PathBuf>> {
+/// The same over any link.
+///
+/// # Errors
+/// As of [`serve`].
+pub fn serve_over(agent: Agent, link: Link) -> io::Result<Option<PathBuf>> {
     let Link { send, receive } = link;
-    Session::begin(agent, Outbox::new(send)?, guarded)?.serve(receive)
+    Session::begin(agent, Outbox::new(send)?, None)?.serve(receive)
+}
+
+/// The same over a link at whose other end anyone may be.
+pub(crate) fn serve_guarded(agent: Agent, link: Link, guarded: Guarded) -> io::Result<Option<PathBuf>> {
+    let Link { send, receive } = link;
+    Session::begin(agent, Outbox::new(send)?, Some(guarded))?.serve(receive)
 }
 
 /// What stands between an agent and coordinators that it has not been started by.

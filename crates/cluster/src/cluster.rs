@@ -14,9 +14,9 @@ use crate::agent::ALIVE_EVERY;
 use crate::broker::{Access, Broker};
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
-use crate::link::Outbox;
+use crate::link::{Link, Outbox};
 use crate::messages::{AgentFacts, Order, Report};
-use crate::on::{Destination, Place};
+use crate::on::{Connected, Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
 use crate::signing::Signer;
@@ -59,14 +59,32 @@ impl Cluster {
         faults: Faults,
         access: &Access,
     ) -> Result<Cluster, ClusterError> {
-        let (sender, events) = channel();
         let (connected, brokers) = Destination::connect_all(destinations, access)?;
+        let key = access.key.clone().unwrap_or_else(Signer::usual_path);
+        Cluster::begin(connected, brokers, faults, key)
+    }
+
+    /// The same with links that were made in another way.
+    ///
+    /// # Errors
+    /// As of [`connect`](Self::connect).
+    pub fn over(links: Vec<(Destination, Link)>, faults: Faults) -> Result<Cluster, ClusterError> {
+        let alone = |(destination, link)| Connected { destination, link, addressee: None };
+        Cluster::begin(links.into_iter().map(alone).collect(), vec![], faults, Signer::usual_path())
+    }
+
+    fn begin(
+        connected: Vec<Connected>,
+        brokers: Vec<Broker>,
+        faults: Faults,
+        key: PathBuf,
+    ) -> Result<Cluster, ClusterError> {
+        let (sender, events) = channel();
         let open = |(number, connected)| Session::open(connected, number, sender.clone());
         let sessions: Vec<Session> =
             connected.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
         let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
         say_alive(&alive).map_err(ClusterError::Thread)?;
-        let key = access.key.clone().unwrap_or_else(Signer::usual_path);
         let mut cluster = Cluster { sessions, events, faults, key, _alive: alive, _brokers: brokers };
         cluster.greet()?;
         cluster.look_at_clocks(CLOCK_EXCHANGES)?;

@@ -42,7 +42,7 @@ mod running;
 mod session;
 mod signing;
 
-pub use agent::{Agent, serve};
+pub use agent::{Agent, serve, serve_over};
 pub use broker::{Access, BrokerUrl, Labels, parse_label};
 pub use cluster::{Cluster, Faults};
 pub use error::ClusterError;

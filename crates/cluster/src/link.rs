@@ -1,6 +1,6 @@
 //! A link between coordinator and agent: its two halves, which carry frames, whatever it is made of.
 
-use std::io;
+use std::io::{self, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -38,6 +38,34 @@ pub struct Link {
     pub send: Box<dyn Send>,
     /// From the other side.
     pub receive: Box<dyn Receive>,
+}
+
+impl Link {
+    /// A link over two streams of octets.
+    pub fn over(
+        from: impl Read + std::marker::Send + 'static,
+        to: impl Write + std::marker::Send + 'static,
+    ) -> Link {
+        Link { send: Box::new(Writes(to)), receive: Box::new(Reads(BufReader::new(from))) }
+    }
+}
+
+/// Writes frames.
+pub(crate) struct Writes<W>(pub(crate) W);
+
+impl<W: Write + std::marker::Send> Send for Writes<W> {
+    fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        frame.write(&mut self.0)
+    }
+}
+
+/// Reads frames.
+struct Reads<R>(BufReader<R>);
+
+impl<R: Read + std::marker::Send> Receive for Reads<R> {
+    fn receive(&mut self) -> io::Result<Option<Frame>> {
+        Frame::read(&mut self.0)
+    }
 }
 
 /// The frames that wait to be sent: whoever gives one does not wait for the other side. A thread sends them in order.

@@ -13,7 +13,7 @@ use async_nats::Message;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 
-use crate::agent::{Agent, Guarded, Turn, serve_over};
+use crate::agent::{Agent, Guarded, Turn, serve_guarded};
 use crate::broker::{Access, Broker, BrokerUrl, Labels, is_label};
 use crate::error::ClusterError;
 use crate::nats_link::{self, Direction, Side, subject};
@@ -195,7 +195,7 @@ impl Sessions<'_> {
         };
         let spawned = thread::Builder::new()
             .name("session".to_owned())
-            .spawn(move || serve_over(agent, link, Some(guarded)).unwrap_or_default());
+            .spawn(move || serve_guarded(agent, link, guarded).unwrap_or_default());
         self.all.insert(session.to_owned(), spawned.map_err(|error| error.to_string())?);
         Ok(())
     }

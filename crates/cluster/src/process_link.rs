@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dnsdyno_text::shown;
 
 use crate::frame::Frame;
-use crate::link::{Link, Receive, Send};
+use crate::link::{Link, Receive, Writes};
 
 /// Starts the process and links to it.
 ///
@@ -24,20 +24,12 @@ pub(crate) fn start(mut command: Command) -> io::Result<Link> {
     let (Some(to), Some(from), Some(errors)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
     let words = read_words(errors)?;
     let receive = FromProcess { from: BufReader::new(from), words, child };
-    Ok(Link { send: Box::new(ToProcess(to)), receive: Box::new(receive) })
+    Ok(Link { send: Box::new(Writes(to)), receive: Box::new(receive) })
 }
 
 /// The link of an agent to whoever has started it, over its standard input and output.
 pub(crate) fn of_this_process() -> Link {
-    Link { send: Box::new(ToParent), receive: Box::new(FromParent(BufReader::new(io::stdin()))) }
-}
-
-struct ToProcess(ChildStdin);
-
-impl Send for ToProcess {
-    fn send(&mut self, frame: &Frame) -> io::Result<()> {
-        frame.write(&mut self.0)
-    }
+    Link::over(io::stdin(), io::stdout())
 }
 
 struct FromProcess {
@@ -97,22 +89,6 @@ fn read_words(mut errors: ChildStderr) -> io::Result<Receiver<String>> {
         let _ = sender.send(String::from_utf8_lossy(&kept).into_owned());
     })?;
     Ok(words)
-}
-
-struct ToParent;
-
-impl Send for ToParent {
-    fn send(&mut self, frame: &Frame) -> io::Result<()> {
-        frame.write(&mut io::stdout())
-    }
-}
-
-struct FromParent(BufReader<io::Stdin>);
-
-impl Receive for FromParent {
-    fn receive(&mut self) -> io::Result<Option<Frame>> {
-        Frame::read(&mut self.0)
-    }
 }
 
 /// How long the end of a process and its last words are waited for.

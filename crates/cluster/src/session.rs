@@ -40,7 +40,7 @@ pub(crate) enum Event {
 }
 
 impl Session {
-    /// Greets the agent. What comes from it goes to `events`, with its number.
+    /// Greets an agent. What comes from it goes to `events`, with its number.
     ///
     /// # Errors
     /// The system gives no thread. That nobody answers is told by [`Event::Gone`].

@@ -139,7 +139,7 @@ fn group_of(name: &str) -> u8 {
         "latency.p50" | "latency.p99" | "latency.p99_9" => 0,
         "latency.min" | "latency.avg" | "latency.max" | "arrivals.cpu_ns" => 1,
         _ if begins(&["latency.", "lateness.", "arrivals.cpu_wait_ns"]) => 3,
-        _ if begins(&["members.", "types."]) => 4,
+        _ if begins(&["members.", "agents.", "types."]) => 4,
         _ if begins(&["service.", "response."]) => 5,
         _ if begins(&["bytes_", "query_bytes", "response_bytes"]) => 6,
         _ if begins(&["workers.", "arrivals.latency."]) => 7,

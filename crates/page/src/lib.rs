@@ -28,6 +28,7 @@ mod limits;
 mod made;
 mod marks;
 mod pack;
+mod partial;
 mod qualification;
 mod run;
 mod search;

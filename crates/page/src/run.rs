@@ -12,6 +12,8 @@ use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
 use crate::error::PageError;
 use crate::levels::{Levels, rows_of_whole_levels};
 use crate::pack::Packer;
+use crate::partial::Partials;
+use crate::walk::MOST_AGENTS;
 use crate::watched::Chosen;
 use crate::{curves, limits, made, tables};
 
@@ -39,9 +41,11 @@ pub(crate) fn of_digest(
     let watched = chosen.sources(digest);
     let mut levels = Levels::new(header, digest.intervals, chosen);
     let mut points = PointsOfLoad::new(digest);
+    let mut partials = Partials::new(header);
     for line in RunReader::open(path)? {
         if let Line::Interval(interval) = line? {
             let row = Row::of(&interval);
+            partials.add(&interval);
             levels.add(&row);
             points.iter_mut().for_each(|points| points.add(&row));
         }
@@ -68,6 +72,8 @@ pub(crate) fn of_digest(
         watch_only: header.is_watch_only(),
         members: header.mix.iter().map(|member| member.label().to_owned()).collect(),
         members_by: header.members_by(),
+        agents: header.agents.iter().take(MOST_AGENTS).map(|agent| agent.name.clone()).collect(),
+        partial: partials.finish(),
         started_unix_ns: header.started_unix_ns.to_string(),
         interval_ns: header.interval_ns,
         timeout_ns: header.timeout_ns,
@@ -104,6 +110,9 @@ fn facts(digest: &Digest) -> Vec<Fact> {
     let of_head = head(digest).into_iter().filter(|(key, _)| matches!(*key, "server" | "load" | "note"));
     let mut facts: Vec<_> = of_head.map(|(key, text)| Fact::new(key, text)).collect();
     facts.push(Fact::new("started", made::utc(header.started_unix_ns)));
+    if let Some(start) = summary_tables::agents_start(digest) {
+        facts.push(Fact::new("agents", format!("{}, {start}", units::count(header.agents.len() as u64))));
+    }
     facts.push(Fact::new("length", units::length(digest.to_ns())));
     facts
 }

@@ -30,6 +30,7 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
     all.extend(of_summary.into_iter().filter_map(|(id, title, table)| Some(as_is(id, title, &table?))));
     all.extend([not_sent(digest), types(digest), rcodes(digest), anomalies(digest)]);
     all.extend(checks(digest));
+    all.extend(tables::agents(digest).map(|table| as_is("agents", "By agent", &table)));
     all.extend(tables::mix(digest).map(|table| {
         let title = match digest.header.members_by() {
             Some(MembersBy::Server) => "By server",

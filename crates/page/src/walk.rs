@@ -27,6 +27,7 @@ pub(crate) fn put_row(columns: &mut Columns, header: &Header, chosen: &Chosen, r
     each.count("idle_ns", row.idle_ns);
     each.count("asked_micro", row.asked_micro);
     each.count("sent", sent(tally));
+    each.count("partial_intervals", row.partial_intervals);
     each.cells.headline(header.latency_of(tally));
     let (other, latency) = match header.headline {
         Headline::Response => ("service", tally.service_latency()),
@@ -42,10 +43,24 @@ pub(crate) fn put_row(columns: &mut Columns, header: &Header, chosen: &Chosen, r
             });
         }
     });
+    put_agents(&mut each, row);
     row.arrivals.visit("arrivals", &mut each);
     row.workers.visit("workers", &mut each);
     chosen.put(columns, row);
     columns.end_row();
+}
+
+/// What of the row is of each agent.
+fn put_agents(each: &mut EachCounter<'_, Cell<'_>>, row: &Row) {
+    each.at("agents", |each| {
+        for (place, agent) in row.agents.iter().enumerate().take(MOST_AGENTS) {
+            each.at(&place.to_string(), |each| {
+                put_latency(each, "response", agent.response_latency());
+                put_latency(each, "service", agent.service_latency());
+                agent.visit_each(each);
+            });
+        }
+    });
 }
 
 fn put_latency(each: &mut EachCounter<'_, Cell<'_>>, key: &str, latency: Latency<'_>) {
@@ -121,6 +136,9 @@ fn unit_of(path: &str) -> Unit {
         _ => Unit::Count,
     }
 }
+
+/// Agents whose figures over time are on the page.
+pub(crate) const MOST_AGENTS: usize = 64;
 
 /// Of the headline latency: those of a summary, and those of a box plot.
 const PERCENTILES: [(&str, f64); 7] = [

@@ -30,7 +30,7 @@ impl Part {
     }
 
     /// Reads `3-4/6` or `3/6`: the numbers are of people, from 1 on.
-    pub(crate) fn parse(text: &str) -> Option<Part> {
+    pub fn parse(text: &str) -> Option<Part> {
         let (own, of) = text.split_once('/')?;
         let (first, last) = own.split_once('-').unwrap_or((own, own));
         let [first, last, of] = [first, last, of].map(|number| number.trim().parse::<u32>().ok());

@@ -62,16 +62,33 @@ pub struct AgentEnd {
     pub warnings: Vec<Warning>,
 }
 
+/// `partial: lg2 is missing`: which of these agents have no part in an interval with these parts; `None` where all have.
+pub fn missing_words(agents: &[AgentInfo], parts: &[Option<MemberTally>]) -> Option<String> {
+    let missing = agents.iter().zip(parts).filter(|(_, part)| part.is_none());
+    let names: Vec<&str> = missing.map(|(agent, _)| agent.name.as_str()).collect();
+    match names[..] {
+        [] if parts.iter().all(Option::is_some) => None,
+        [] => Some("partial".to_owned()),
+        [one] => Some(format!("partial: {one} is missing")),
+        [one, other] => Some(format!("partial: {one} and {other} are missing")),
+        [one, ..] => Some(format!("partial: {one} and {} more are missing", names.len() - 1)),
+    }
+}
+
 impl AgentEnd {
-    /// The difference between the earliest and the latest start of agents, and how wrong it can be: what their clocks
-    /// are uncertain by. `None` where fewer than two have sent a query.
-    pub fn start_spread_ns(agents: &[AgentInfo], ends: &[AgentEnd]) -> Option<(u64, u64)> {
-        let late: Vec<u64> = ends.iter().filter_map(|end| end.first_send_late_ns).collect();
-        let (least, most) = (late.iter().min()?, late.iter().max()?);
-        let bounds = agents.iter().filter_map(|agent| agent.clock).map(|clock| clock.bound_ns);
-        let mut bounds: Vec<u64> = bounds.collect();
-        bounds.sort_unstable();
-        let widest: u64 = bounds.iter().rev().take(2).sum();
-        (late.len() > 1).then_some((most - least, widest))
+    /// The difference between the earliest and the latest start of agents, and how wrong it can be: what the clocks of
+    /// those that have started are uncertain by, where it is known of each. `None` where fewer than two have sent a
+    /// query.
+    pub fn start_spread_ns(agents: &[AgentInfo], ends: &[AgentEnd]) -> Option<(u64, Option<u64>)> {
+        let started =
+            || agents.iter().zip(ends).filter_map(|(agent, end)| Some((agent, end.first_send_late_ns?)));
+        let late = started().map(|(_, late_ns)| late_ns);
+        let (least, most) = (late.clone().min()?, late.max()?);
+        let bounds: Option<Vec<u64>> = started().map(|(agent, _)| Some(agent.clock?.bound_ns)).collect();
+        let widest = bounds.map(|mut bounds| {
+            bounds.sort_unstable();
+            bounds.iter().rev().take(2).sum()
+        });
+        (started().count() > 1).then_some((most - least, widest))
     }
 }

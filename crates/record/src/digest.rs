@@ -13,8 +13,8 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Arrivals, BoundedLatency, Bounds, Evidence, Loss, OwnPart, OwnShare, Samples, Tally, Verdict, Warning,
-    WorkerUse, verdict,
+    Arrivals, BoundedLatency, Bounds, Evidence, Loss, MemberTally, OwnPart, OwnShare, Samples, Tally,
+    Verdict, Warning, WorkerUse, verdict,
 };
 
 use crate::fit::{self, Order};
@@ -165,6 +165,16 @@ impl Digest {
         self.has_gap
     }
 
+    /// Intervals that lack the part of an agent, of a run on several hosts: no rate is made from them.
+    pub fn partial_intervals(&self) -> u64 {
+        self.merged.partial_intervals
+    }
+
+    /// What of the run is of each agent, of a run on several hosts.
+    pub fn agents(&self) -> &[MemberTally] {
+        &self.merged.agents
+    }
+
     /// How the run's queries ended: from the sum, or from the intervals where there is none.
     pub fn tally(&self) -> &Tally {
         self.sum.as_ref().map_or(&self.merged.tally, |sum| &sum.tally)
@@ -273,6 +283,7 @@ impl Digest {
             sockets: u64::from(self.header.clients),
             workers: u64::from(self.header.workers),
             lasted_ns: self.merged.to_ns,
+            partial_intervals: self.merged.partial_intervals,
             ..Evidence::default()
         };
         sum.map_or_else(from_intervals, |sum| sum.evidence.clone())

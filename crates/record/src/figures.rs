@@ -31,11 +31,12 @@ pub fn longest(latency: Latency<'_>) -> Option<Quantile> {
     latency.answered.exact().map(|exact| Quantile::At(exact.max_ns))
 }
 
-/// The rate of `count` queries of the run; `None` where [too little](carries_a_rate) is behind it.
+/// The rate of `count` queries of the run; `None` where [too little](carries_a_rate) is behind it, or it
+/// [lacks](is_partial) a part.
 pub fn run_rate(digest: &Digest, count: u64) -> Option<f64> {
     let asked_qps = digest.rows().iter().map(Row::asked_qps).fold(0.0, f64::max);
     let rate = rate_qps(count, digest.schedule_ns());
-    carries_a_rate(digest).then(|| not_above(asked_qps, rate))
+    (carries_a_rate(digest) && !is_partial(digest)).then(|| not_above(asked_qps, rate))
 }
 
 /// Whether the run is long enough for an average rate: the ten queries of a closed loop of 2 µs are not 5,000,000
@@ -44,9 +45,20 @@ pub fn carries_a_rate(digest: &Digest) -> bool {
     digest.schedule_ns() >= RATE_NEEDS_NS && digest.tally().scheduled >= RATE_NEEDS_QUERIES
 }
 
-/// The rate of `count` queries of a row.
-pub fn row_rate(row: &Row, count: u64) -> f64 {
-    not_above(row.asked_qps(), rate_qps(count, row.covered_ns))
+/// Whether the part of an agent is missing in an interval of the run: what is there is not the rate of the load.
+pub fn is_partial(digest: &Digest) -> bool {
+    digest.partial_intervals() > 0
+}
+
+/// The rate of `count` queries of a row; `None` where the part of an agent is missing in it.
+pub fn row_rate(row: &Row, count: u64) -> Option<f64> {
+    let rate = not_above(row.asked_qps(), rate_qps(count, row.covered_ns));
+    (row.partial_intervals == 0).then_some(rate)
+}
+
+/// The scheduled rate of a row, as [`row_rate`].
+pub fn row_asked(row: &Row) -> Option<f64> {
+    (row.partial_intervals == 0).then(|| row.asked_qps())
 }
 
 /// An interval at 333.3 queries a second may have 334 queries; no server answers more than it is asked.

@@ -39,12 +39,41 @@ struct Joined {
     end: AgentEnd,
     sum: Option<Box<Sum>>,
     is_lost: bool,
+    /// Queries of the intervals that it has given in time.
+    scheduled: u64,
 }
 
 impl Joined {
     /// Whether it gives no further interval.
     fn is_over(&self) -> bool {
         self.is_lost || self.sum.is_some()
+    }
+
+    /// The interval with this number, or whether it lacks: what begins after the end of the agent's load has none.
+    fn take(&mut self, index: u64, from_ns: u64) -> Part {
+        if self.waiting.front().is_some_and(|interval| interval.index == index) {
+            return self.waiting.pop_front().map_or(Part::Missing, |part| Part::Given(Box::new(part)));
+        }
+        let has_ended = self.waiting.is_empty()
+            && self
+                .sum
+                .as_ref()
+                .is_some_and(|sum| sum.tally.scheduled == self.scheduled || from_ns >= sum.schedule_ns);
+        if has_ended { Part::Nothing } else { Part::Missing }
+    }
+}
+
+/// What an agent gives to an interval.
+enum Part {
+    Given(Box<Interval>),
+    /// It has ended before.
+    Nothing,
+    Missing,
+}
+
+impl Part {
+    fn given(&self) -> Option<&Interval> {
+        if let Part::Given(interval) = self { Some(interval) } else { None }
     }
 }
 
@@ -64,14 +93,17 @@ impl Join {
         }
     }
 
-    /// Adds an interval of an agent; they come in order. Returns false where it comes too late: the joined interval was
-    /// given away without it.
+    /// Adds an interval of an agent; they come in order. Returns false where it is not taken: the joined interval was
+    /// given away without it, or it is here already.
     pub fn interval(&mut self, agent: usize, interval: Interval) -> bool {
-        let is_in_time = interval.index >= self.next_index;
-        if is_in_time {
-            self.agents[agent].waiting.push_back(interval);
+        let joined = &mut self.agents[agent];
+        let next = joined.waiting.back().map_or(self.next_index, |last| last.index + 1);
+        let is_taken = interval.index >= next;
+        if is_taken {
+            joined.scheduled = joined.scheduled.saturating_add(interval.tally.scheduled);
+            joined.waiting.push_back(interval);
         }
-        is_in_time
+        is_taken
     }
 
     /// The agent has ended its part.
@@ -110,29 +142,27 @@ impl Join {
 
     /// The agents that the next interval waits for.
     pub fn awaited(&self) -> impl Iterator<Item = usize> {
-        let is_awaited = |joined: &Joined| joined.waiting.is_empty() && !joined.is_over();
-        self.agents.iter().enumerate().filter(move |(_, joined)| is_awaited(joined)).map(|(agent, _)| agent)
+        let agents = self.agents.iter().enumerate();
+        agents.filter(|(_, joined)| joined.waiting.is_empty() && !joined.is_over()).map(|(agent, _)| agent)
     }
 
-    /// The next interval, as soon as each agent has given its part or is lost.
+    /// The next interval, as soon as each agent has given its part or is lost. One that every agent lacks is there too,
+    /// without a figure, if there is one after it.
     pub fn next(&mut self) -> Option<Interval> {
         let has_more = self.agents.iter().any(|joined| !joined.waiting.is_empty());
         if !has_more || self.awaited().next().is_some() {
             return None;
         }
-        let index =
+        let first =
             self.agents.iter().filter_map(|joined| joined.waiting.front()).map(|one| one.index).min()?;
-        let parts = self.agents.iter_mut().map(|joined| {
-            let is_next = joined.waiting.front().is_some_and(|interval| interval.index == index);
-            let part = is_next.then(|| joined.waiting.pop_front()).flatten();
-            // After its end an agent has nothing more to give.
-            let is_missing = part.is_none() && joined.sum.is_none();
-            joined.end.missing_intervals += u64::from(is_missing);
-            (part, is_missing)
-        });
-        let parts: Vec<(Option<Interval>, bool)> = parts.collect();
+        let index = if first - self.next_index <= MOST_LACKED { self.next_index } else { first };
+        let from_ns = index.saturating_mul(self.header.interval_ns);
+        let parts: Vec<Part> = self.agents.iter_mut().map(|joined| joined.take(index, from_ns)).collect();
+        for (joined, part) in self.agents.iter_mut().zip(&parts) {
+            joined.end.missing_intervals += u64::from(matches!(part, Part::Missing));
+        }
         self.next_index = index + 1;
-        let joined = self.joined(&parts)?;
+        let joined = self.joined(index, &parts);
         self.partial_intervals += u64::from(joined.is_partial());
         self.tally.merge(&joined.tally);
         self.arrivals.merge_in_time(&joined.arrivals);
@@ -147,42 +177,46 @@ impl Join {
     }
 
     /// The interval of these parts.
-    fn joined(&self, parts: &[(Option<Interval>, bool)]) -> Option<Interval> {
-        let some = || parts.iter().filter_map(|(part, _)| part.as_ref());
-        let first = some().next()?;
+    fn joined(&self, index: u64, parts: &[Part]) -> Interval {
         let mut tally = Tally::new(self.header.types.len());
         let mut arrivals = Arrivals::default();
         let mut workers = Vec::new();
         let mut watched = Vec::new();
-        for (number, (part, _)) in parts.iter().enumerate() {
-            let info = &self.header.agents[number];
-            let none = vec![WorkerUse::default(); info.workers as usize];
-            workers.extend_from_slice(part.as_ref().map_or(&none, |part| &part.workers));
-            let sources = self.watched[number];
-            watched.resize(watched.len() + sources, None);
+        for (number, part) in parts.iter().enumerate() {
+            let (info, part) = (&self.header.agents[number], part.given());
+            let its = part.map_or(&[][..], |part| &part.workers);
+            let places = 0..its.len().max(info.workers as usize);
+            workers.extend(places.map(|place| its.get(place).cloned().unwrap_or_default()));
+            let its = part.map_or(&[][..], |part| &part.watched);
+            watched.extend((0..self.watched[number]).map(|source| its.get(source).cloned().flatten()));
             let Some(part) = part else { continue };
             tally.merge(&part.tally);
             // What a host has done is counted once, however many agents it has.
-            match self.header.agents[..number].iter().any(|earlier| earlier.host == info.host) {
+            let is_same = |earlier: &AgentInfo| !info.host.is_empty() && earlier.host == info.host;
+            match self.header.agents[..number].iter().any(is_same) {
                 true => arrivals.merge(&Arrivals { bed: None, ..part.arrivals.clone() }),
                 false => arrivals.merge(&part.arrivals),
             }
-            let first = watched.len() - sources;
-            watched[first..].iter_mut().zip(&part.watched).for_each(|(all, its)| all.clone_from(its));
         }
-        let length_ns = first.to_ns.saturating_sub(first.from_ns);
+        watched.truncate(self.header.watched.len());
+        let given = || parts.iter().filter_map(Part::given);
+        let length_ns = self.header.interval_ns;
+        let from_ns = given().next().map_or(index.saturating_mul(length_ns), |part| part.from_ns);
+        let to_ns = given().next().map_or(from_ns.saturating_add(length_ns), |part| part.to_ns);
+        let length_ns = to_ns.saturating_sub(from_ns);
         // A schedule reaches as far as the next query of whichever agent; a window is open until the last one closes.
-        let covered = some().map(Interval::covered_ns);
+        let covered = given().map(Interval::covered_ns);
         let is_open = self.header.headline == Headline::Response;
         let covered_ns = if is_open { covered.min() } else { covered.max() }.unwrap_or(length_ns);
-        let of_agent = |(part, is_missing): &(Option<Interval>, bool)| match part {
-            Some(part) => Some(part_of(&part.tally)),
-            None => (!is_missing).then(MemberTally::default),
+        let of_agent = |part: &Part| match part {
+            Part::Given(part) => Some(part_of(&part.tally)),
+            Part::Nothing => Some(MemberTally::default()),
+            Part::Missing => None,
         };
-        Some(Interval {
-            index: first.index,
-            from_ns: first.from_ns,
-            to_ns: first.to_ns,
+        Interval {
+            index,
+            from_ns,
+            to_ns,
             covered_ns: (covered_ns < length_ns).then_some(covered_ns),
             asked_qps: if is_open { rate_qps(tally.scheduled, covered_ns) } else { 0.0 },
             tally,
@@ -190,7 +224,7 @@ impl Join {
             workers,
             agents: parts.iter().map(of_agent).collect(),
             watched,
-        })
+        }
     }
 
     /// The sum of the intervals that were given away; `ended` says how the run has ended, if not as its agents did.
@@ -207,7 +241,14 @@ impl Join {
         evidence.partial_intervals = self.partial_intervals;
         let mut explanations = Vec::new();
         sums().for_each(|sum| add_explanations(&mut explanations, sum.explanations.iter().cloned()));
-        let schedule_ns = sums().map(|sum| sum.schedule_ns).max().unwrap_or(self.covered_to_ns);
+        // As of intervals: a number of queries reaches as far as the next query of whichever agent.
+        let by_number = |sum: &Sum| matches!(sum.ended, Ended::ByCount | Ended::ByPasses);
+        let schedules = sums().map(|sum| sum.schedule_ns);
+        let schedule_ns = match self.header.headline == Headline::Response && sums().all(by_number) {
+            true => schedules.min(),
+            false => schedules.max(),
+        };
+        let schedule_ns = schedule_ns.unwrap_or(self.covered_to_ns);
         let to_ns = sums().map(|sum| sum.to_ns).max().unwrap_or(self.covered_to_ns);
         let ended = ended.or_else(|| sums().map(|sum| sum.ended.clone()).reduce(worse_end));
         self.tally.ends.came_late_after_all(late_after_settled);
@@ -216,6 +257,7 @@ impl Join {
             let its = joined.sum.as_ref().map_or(&[][..], |sum| &sum.watched);
             watched.extend((0..*sources).map(|source| its.get(source).cloned().flatten()));
         }
+        watched.truncate(self.header.watched.len());
         // Each agent has read the whole capture.
         let replay = sums().find_map(|sum| sum.replay.clone());
         let answers = sums().filter_map(|sum| sum.answers.clone()).reduce(|mut all, more| {
@@ -250,6 +292,10 @@ impl Join {
         }
     }
 }
+
+/// Intervals in a row that are written though every agent lacks them: a day of seconds. A number that is further away
+/// was not counted by a run.
+const MOST_LACKED: u64 = 86_400;
 
 /// The figures of an agent in an interval.
 fn part_of(tally: &Tally) -> MemberTally {

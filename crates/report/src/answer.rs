@@ -17,8 +17,8 @@ use dnsdyno_text::units::{count, counted, duration, length, percent, rate};
 use crate::bounds;
 use crate::check::only_refusals;
 use crate::figures::{
-    RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, headline, judged, lateness, lost, run_rate, sent,
-    share,
+    RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, headline, is_partial, judged, lateness, lost,
+    run_rate, sent, share,
 };
 use crate::quantile::quantile;
 use crate::steps::Steps;
@@ -102,6 +102,7 @@ fn reached(digest: &Digest) -> Reached {
     match (Steps::of(digest), digest.header.headline) {
         (Some(steps), _) => of_steps(digest, &steps),
         _ if !carries_a_rate(digest) => too_short(digest),
+        (None, _) if is_partial(digest) => of_a_part(digest),
         (None, Headline::Response) => of_one_rate(digest),
         (None, Headline::Service) => of_a_window(digest),
     }
@@ -226,6 +227,22 @@ fn too_short(digest: &Digest) -> Reached {
     );
     let mut figures = rates_and_latency(digest, "answered");
     figures[0] = plain("answered", &format!("{} of {}", count(answered), count(of)));
+    Reached { words, figures }
+}
+
+/// A run that lacks the part of an agent: what is there says nothing of the rate.
+fn of_a_part(digest: &Digest) -> Reached {
+    let tally = digest.tally();
+    let (loss, latency) = (share(lost(tally), judged(tally)).unwrap_or(0.0), headline(digest, tally));
+    let words = format!(
+        "of the queries that are known, {} were answered, with {} and {}; {} the part of an agent, so there is no rate",
+        count(tally.ends.answered),
+        loss_words(loss),
+        p99_words(digest, &digest.percentiles(), latency),
+        counted(digest.partial_intervals(), "interval lacks", "intervals lack"),
+    );
+    let mut figures = rates_and_latency(digest, "answered");
+    figures[0] = plain("answered", &count(tally.ends.answered));
     Reached { words, figures }
 }
 

@@ -98,6 +98,7 @@ pub fn measured_text(measured: &Measured) -> String {
             units::count(*needed),
             units::count(*judged)
         ),
+        Measured::Partial { intervals } => partial_text(*intervals),
         Measured::Nothing(why) => format!("not measured: {why}"),
     }
 }
@@ -105,6 +106,9 @@ pub fn measured_text(measured: &Measured) -> String {
 /// A figure; where it does not decide, with how much of it may be the generator's.
 pub fn ends_text(ends: &Ends, decision: Decision) -> String {
     let text = measured_text(&ends.measured);
+    if matches!(ends.measured, Measured::Partial { .. }) {
+        return text;
+    }
     match decision {
         Decision::Undecided => format!("{text}, {}", ours_text(ends)),
         Decision::Met | Decision::NotMet => text,
@@ -126,8 +130,14 @@ fn ours_text(ends: &Ends) -> String {
         (Measured::RateQps(_), Measured::RateQps(without)) if without.is_finite() => {
             format!("at most {}/s without our part", units::rate(*without))
         }
+        (_, Measured::Partial { intervals }) => partial_text(*intervals),
         _ => "which may be ours".to_owned(),
     }
+}
+
+fn partial_text(intervals: u64) -> String {
+    let lack = units::counted(intervals, "interval lacks", "intervals lack");
+    format!("partial: {lack} the part of an agent")
 }
 
 /// The outcomes for programs; `None` where nothing was expected.

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use dnsdyno_record::{Digest, Interval, Row};
 
 use crate::figures::sent;
-use cells::{NOTES_TITLE, PLACE_TITLES, latency, latency_titles, notes, place};
+use cells::{NOTES_TITLE, PARTIAL_TITLE, PLACE_TITLES, latency, latency_titles, notes, place};
 pub use every::EveryCounter;
 
 /// Writes lines of comma-separated values (RFC 4180 with LF) under one line of titles, which are the same for each run.
@@ -27,7 +27,9 @@ impl<W: Write> Csv<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let mut csv = Csv { out: csv::Writer::from_writer(out) };
         let titles = PLACE_TITLES.iter().chain(&QUERY_TITLES).map(|title| (*title).to_owned());
-        csv.out.write_record(titles.chain(latency_titles()).chain([NOTES_TITLE.to_owned()]))?;
+        csv.out.write_record(
+            titles.chain(latency_titles()).chain([NOTES_TITLE, PARTIAL_TITLE].map(str::to_owned)),
+        )?;
         Ok(csv)
     }
 
@@ -60,7 +62,9 @@ impl<W: Write> Csv<W> {
         let place = place(header, row, row.label.as_deref()).into_iter();
         let latency = latency(header.latency_of(tally), header.timeout_ns);
         let queries = queries.map(|count| count.to_string());
-        self.out.write_record(place.chain(queries).chain(latency).chain([notes(run, row)]))?;
+        self.out.write_record(
+            place.chain(queries).chain(latency).chain([notes(run, row), row.partial_intervals.to_string()]),
+        )?;
         Ok(())
     }
 
@@ -115,7 +119,7 @@ mod tests {
         let text = written_of(&run, &[sample::second(0, 100, 0), sample::second(1, 100, 0)]);
         let ends: Vec<_> =
             text.lines().map(|line| line.rsplit_once(",,").map_or("", |(_, end)| end)).collect();
-        assert_eq!(ends, ["", "'=1+1", "\"a, b; c\""], "{text}");
+        assert_eq!(ends, ["", "'=1+1,0", "\"a, b; c\",0"], "{text}");
     }
 
     #[test]
@@ -123,11 +127,11 @@ mod tests {
         let text = written(&[sample::second(0, 2_000, 0), sample::second(1, 4_000, 100)]);
         let shown = "run_id,index,phase,from_ns,to_ns,asked_qps,sent_qps,answered_qps,loss_share,scheduled,sent,\
                      answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,min_ns,avg_ns,p50_ns,\
-                     p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes\n\
+                     p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes,partial\n\
                      sample,0,,0,1000000000,2000,2000,2000,0,2000,2000,2000,0,0,0,0,0,0,411000,904000,509951,589823,\
-                     602111,610303,,40009000,,\n\
+                     602111,610303,,40009000,,,0\n\
                      sample,1,,1000000000,2000000000,4000,4000,3900,0.025,4000,4000,3900,0,100,0,0,0,0,411000,904000,\
-                     514047,598015,606207,5000000000,,5000000000,p99,\n";
+                     514047,598015,606207,5000000000,,5000000000,p99,,0\n";
         assert_eq!(text, shown);
     }
 

@@ -10,11 +10,12 @@ use dnsdyno_text::acts_on_a_terminal;
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
+use crate::agents;
 use crate::bounds;
 use crate::connections;
 use crate::fallback;
 use crate::figures::{
-    headline, judged, lateness, lost, mean_bytes, row_rate, run_rate, sent, share, socket_drops,
+    headline, judged, lateness, lost, mean_bytes, row_asked, row_rate, run_rate, sent, share, socket_drops,
 };
 use crate::hints;
 use crate::objects::{counters, ends, latency, quantile};
@@ -72,7 +73,7 @@ pub fn summary_json(digest: &Digest) -> Value {
     let tally = digest.tally();
     let timeout_ns = digest.header.timeout_ns;
     let (fallback, mix) = fallback::as_json(digest);
-    json!({
+    let mut object = json!({
         "run": run(digest),
         "complete": digest.is_complete(),
         "in_progress": digest.in_progress,
@@ -117,7 +118,11 @@ pub fn summary_json(digest: &Digest) -> Value {
         "fallback": fallback,
         "mix": mix,
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
-    })
+    });
+    object["partial_intervals"] = digest.partial_intervals().into();
+    object["agents"] = agents::as_json(digest);
+    object["start"] = agents::start_json(digest);
+    object
 }
 
 fn run(digest: &Digest) -> Value {
@@ -183,7 +188,8 @@ fn row(digest: &Digest, row: &Row) -> Value {
         "from_ns": row.from_ns,
         "to_ns": row.to_ns,
         "covered_ns": row.covered_ns,
-        "asked_qps": row.asked_qps(),
+        "partial_intervals": row.partial_intervals,
+        "asked_qps": row_asked(row),
         "sent_qps": row_rate(row, sent(&row.tally)),
         "answered_qps": row_rate(row, row.tally.ends.answered),
         "loss_share": share(lost(&row.tally), judged(&row.tally)),
@@ -274,7 +280,7 @@ mod tests {
                 }
             }
         }
-        [sample::stair(), sample::over_doh(), sample::falling_back(), sample::mixed()]
+        [sample::stair(), sample::over_doh(), sample::falling_back(), sample::mixed(), sample::agents(&[1])]
             .iter()
             .for_each(|digest| check(&summary_json(digest)));
     }

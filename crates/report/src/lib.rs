@@ -4,6 +4,7 @@
 //! that has just ended and an old one are reported in the same way.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod answer;
 pub mod bounds;
 mod caching;
@@ -43,7 +44,7 @@ pub use check::{check_line, refusal};
 pub use checks::{cookie_counts, tsig_counts};
 pub use diagnosis::{Diagnosis, diagnosis, diagnosis_json, diagnosis_text, first_finding_text};
 pub use doctor::{Examination, HostFinding, Weight, examination_text, examine};
-pub use figures::{row_rate, share};
+pub use figures::{row_asked, row_rate, row_rate_cell, share};
 pub use hints::hint_texts;
 pub use intervals::{Csv, EveryCounter};
 pub use json::{json_line, summary_json, write_json};

@@ -4,7 +4,7 @@ use dnsdyno_measure::{Arrivals, Latency, PERCENTILES};
 use dnsdyno_text::layout::{flow, flow_after};
 use dnsdyno_text::units::{count, rate, seconds};
 
-use crate::figures::longest;
+use crate::figures::{PARTIAL, longest};
 use crate::quantile::quantile;
 
 /// The figures of one or several wall intervals.
@@ -16,6 +16,8 @@ pub struct LiveFigures<'a> {
     pub length_ns: u64,
     /// The time that rates are over: what the load covers of it.
     pub over_ns: u64,
+    /// Whether the part of an agent is missing: then there are no rates.
+    pub is_partial: bool,
     /// The scheduled rate; `None` in closed loop.
     pub asked_qps: Option<f64>,
     /// The timeout of a query.
@@ -72,8 +74,9 @@ impl LiveFigures<'_> {
     /// The rates a second: asked (in an open loop), sent, answered.
     pub fn rates(&self) -> Vec<Figure> {
         let seconds = self.over_ns.max(1) as f64 * 1e-9;
-        let per_second = |n: u64| rate(n as f64 / seconds);
-        let asked = self.asked_qps.map(|qps| Figure::new("asked", rate(qps)));
+        let of = |qps: f64| if self.is_partial { PARTIAL.to_owned() } else { rate(qps) };
+        let per_second = |n: u64| of(n as f64 / seconds);
+        let asked = self.asked_qps.map(|qps| Figure::new("asked", of(qps)));
         let sent = Figure::new("sent", per_second(self.arrivals.sent));
         let answered = Figure::new("answered", per_second(self.arrivals.answered));
         asked.into_iter().chain([sent, answered]).collect()
@@ -128,6 +131,7 @@ mod tests {
             to_ns: 12 * sample::SECOND,
             length_ns: sample::SECOND,
             over_ns: sample::SECOND,
+            is_partial: false,
             asked_qps: Some(2_000.0),
             timeout_ns: 5 * sample::SECOND,
             arrivals,

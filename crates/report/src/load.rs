@@ -14,7 +14,7 @@ use dnsdyno_measure::Quantile;
 use dnsdyno_record::held::{Growth, growth_of_run};
 use dnsdyno_record::{Digest, Header, Row};
 
-use crate::figures::{judged, lost, rate_qps, row_rate, sent, share};
+use crate::figures::{is_partial, judged, lost, rate_qps, row_rate, sent, share};
 use crate::steps::{Steps, asks_for_rates};
 
 /// What was answered at each rate, lowest first.
@@ -101,7 +101,7 @@ impl PointsOfLoad {
     /// Adds an interval.
     pub fn add(&mut self, row: &Row) {
         let ByRate::Bins { width_qps, bins } = &mut self.by_rate else { return };
-        if judged(&row.tally) == 0 {
+        if judged(&row.tally) == 0 || row.partial_intervals > 0 {
             return;
         }
         let bin = (row.asked_qps() / *width_qps) as u64;
@@ -134,7 +134,7 @@ pub struct RatesOfRuns {
 impl RatesOfRuns {
     /// Adds a run; one that had several rates, or was asked for none, is no point.
     pub fn add(&mut self, digest: &Digest) {
-        if asks_for_rates(digest) && Steps::of(digest).is_none() {
+        if asks_for_rates(digest) && !is_partial(digest) && Steps::of(digest).is_none() {
             let growth = growth_of_run(digest);
             self.runs.extend(whole(digest).map(|row| (digest.header.clone(), row, growth)));
         }
@@ -167,8 +167,8 @@ impl LoadPoint {
         let (tally, latency) = (&row.tally, header.latency_of(&row.tally));
         LoadPoint {
             asked_qps: row.asked_qps(),
-            sent_qps: row_rate(row, sent(tally)),
-            answered_qps: row_rate(row, tally.ends.answered),
+            sent_qps: row_rate(row, sent(tally)).unwrap_or_default(),
+            answered_qps: row_rate(row, tally.ends.answered).unwrap_or_default(),
             failed_qps: rate_qps(lost(tally), row.covered_ns),
             answered_share: share(tally.ends.answered, judged(tally)),
             avg_ns: latency.answered.mean_ns(),

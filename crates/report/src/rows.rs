@@ -3,10 +3,12 @@
 use dnsdyno_record::{Digest, Headline, Row};
 use dnsdyno_text::layout::{NOTHING, Table};
 use dnsdyno_text::safe;
-use dnsdyno_text::units::{percent, rate, seconds};
+use dnsdyno_text::units::{percent, seconds};
 
 use crate::bounds::cell;
-use crate::figures::{headline, judged, lateness, longest, lost, row_rate, sent, share};
+use crate::figures::{
+    headline, judged, lateness, longest, lost, row_asked, row_rate, row_rate_cell, sent, share,
+};
 use crate::quantile::quantile;
 
 /// Appends the table.
@@ -28,13 +30,13 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
     table.right("from s", 0, cells(rows, |row| seconds(row.from_ns, step_ns)));
     table.left("phase", 6, cells(rows, |row| row.label.as_deref().map(safe).unwrap_or_default()));
     if digest.header.headline == Headline::Response {
-        table.right("asked/s", 1, cells(rows, |row| rate(row.asked_qps())));
+        table.right("asked/s", 1, cells(rows, |row| row_rate_cell(row_asked(row))));
     }
     if digest.header.send_only || digest.header.headline == Headline::Service {
         table.right(
             "sent/s",
             if digest.header.send_only { 0 } else { 1 },
-            cells(rows, |row| rate(row_rate(row, sent(&row.tally)))),
+            cells(rows, |row| row_rate_cell(row_rate(row, sent(&row.tally)))),
         );
     }
     if digest.header.send_only {
@@ -50,7 +52,8 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
 fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
     let timeout_ns = digest.header.timeout_ns;
     let at = |row: &Row, q: f64| cell(digest.percentile_of(row, q), timeout_ns);
-    table.right("answered/s", 0, cells(rows, |row| rate(row_rate(row, row.tally.ends.answered))));
+    let answered = |row: &Row| row_rate_cell(row_rate(row, row.tally.ends.answered));
+    table.right("answered/s", 0, cells(rows, answered));
     let loss = |row: &Row| share(lost(&row.tally), judged(&row.tally)).map_or(NOTHING.to_owned(), percent);
     table.right("loss", 0, cells(rows, loss));
     table.right("p50", 3, cells(rows, |row| at(row, 0.5)));

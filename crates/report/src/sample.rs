@@ -7,8 +7,8 @@ use dnsdyno_measure::{
 };
 use dnsdyno_plan::expect::Expectation;
 use dnsdyno_record::{
-    BackendInfo, Check, Digest, Ended, Event, Header, Headline, InterfaceCounts, Interval, MemberInfo, Phase,
-    Sum, TlsCheck, XdpInfo,
+    AgentInfo, BackendInfo, Check, ClockOffset, Digest, Ended, Event, Header, Headline, InterfaceCounts,
+    Interval, Join, MemberInfo, Phase, Sum, TlsCheck, XdpInfo,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -476,4 +476,39 @@ fn with_labels(digest: Digest) -> Digest {
     digest.events.iter().for_each(|event| again.event(event));
     digest.sum.iter().for_each(|sum| again.sum(sum));
     again
+}
+
+/// Three seconds at 3,000 queries a second, made by two agents; in these intervals the second one is missing.
+pub(crate) fn agents(missing: &[u64]) -> Digest {
+    let clock = |bound_ns| Some(ClockOffset { bound_ns, ..ClockOffset::default() });
+    let agent = |name: &str, workers, first_worker, bound_ns| AgentInfo {
+        name: name.into(),
+        workers,
+        first_worker,
+        clock: clock(bound_ns),
+        ..AgentInfo::default()
+    };
+    let agents = vec![agent("lg1", 2, 0, 20_000), agent("lg2", 1, 2, 30_000)];
+    let own = [header(), header()];
+    let mut digest = Digest::new(Header { phases: Vec::new(), agents, ..header() });
+    let mut join = Join::new(&digest.header, &own);
+    for index in 0..3 {
+        join.interval(0, second(index, 2_000, if index == 2 { 20 } else { 0 }));
+        if missing.contains(&index) {
+            join.lost(1, "no message for 5 s");
+        } else {
+            join.found(1);
+            join.interval(1, second(index, 1_000, 0));
+        }
+        join.next().iter().for_each(|interval| digest.interval(interval));
+    }
+    for (agent, late_ns) in [30_000, 230_000].into_iter().enumerate() {
+        let calm = calm_sum(&digest);
+        let evidence = Evidence { first_send_late_ns: Some(late_ns), ..calm.evidence.clone() };
+        join.sum(agent, Sum { evidence, ..calm });
+    }
+    let sum = join.finish(None);
+    let verdict = digest.judge(Some(&sum));
+    digest.sum(&sum.judged(verdict));
+    digest
 }

@@ -57,7 +57,7 @@ impl<'a> Steps<'a> {
         if !asks_for_rates(digest) {
             return None;
         }
-        let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| judged(&row.tally) > 0).collect();
+        let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| is_of_rate(row)).collect();
         if !digest.rows_are_phases() {
             // In an older record the last interval is asked for less only because the load ended within it.
             rows.pop_if(|row| row.from_ns.saturating_add(row.covered_ns) > digest.schedule_ns());
@@ -164,6 +164,11 @@ impl<'a> Steps<'a> {
 /// Whether the load of a run is a rate that a server can hold or not.
 pub(crate) fn asks_for_rates(digest: &Digest) -> bool {
     digest.header.headline == Headline::Response && !digest.header.send_only
+}
+
+/// Whether a row has queries, of every agent.
+fn is_of_rate(row: &Row) -> bool {
+    judged(&row.tally) > 0 && row.partial_intervals == 0
 }
 
 /// Rates that differ by less are one: an interval may have one query more than another.

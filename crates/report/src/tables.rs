@@ -4,11 +4,13 @@ use dnsdyno_record::Digest;
 use dnsdyno_text::layout::Table;
 
 use crate::text::{head, latencies, queries};
-use crate::{check, fallback, rows};
+use crate::{agents, check, fallback, rows};
 
-/// What a reader must know before the figures: the record is incomplete, or its figures are those of an error.
+/// What a reader must know before the figures: the record is incomplete, an agent is missing in it, or its figures are those of
+/// an error.
 pub fn warnings(digest: &Digest) -> Vec<String> {
-    head::incomplete(digest).into_iter().chain(check::refusals(digest)).collect()
+    let agents = agents::missing(digest);
+    head::incomplete(digest).into_iter().chain(agents).chain(check::refusals(digest)).collect()
 }
 
 /// How the queries ended.
@@ -29,6 +31,16 @@ pub fn rows(digest: &Digest) -> Option<Table> {
 /// The transports of a mix; `None` without one.
 pub fn mix(digest: &Digest) -> Option<Table> {
     fallback::mix_table(digest)
+}
+
+/// The agents of a run on several hosts; `None` without any.
+pub fn agents(digest: &Digest) -> Option<Table> {
+    agents::table(digest)
+}
+
+/// How far apart the agents have started, in words; `None` where that is not known.
+pub fn agents_start(digest: &Digest) -> Option<String> {
+    agents::start(digest)
 }
 
 /// The workers; `None` where the record has none.

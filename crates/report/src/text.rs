@@ -9,6 +9,7 @@ use dnsdyno_record::{Digest, Event};
 use dnsdyno_text::layout::{NARROWEST, paragraph};
 use dnsdyno_text::units::{counted, length};
 
+use crate::agents;
 use crate::connections;
 use crate::fallback;
 use crate::hints;
@@ -32,6 +33,7 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     queries::write(&mut out, digest, width);
     replay::write(&mut out, digest, width);
     latencies::write(&mut out, digest, width);
+    agents::write(&mut out, digest, width);
     fallback::write_mix(&mut out, digest, width);
     fallback::write(&mut out, digest, width);
     connections::write(&mut out, digest, width);

@@ -3,9 +3,9 @@
 
 use dnsdyno_record::Digest;
 use dnsdyno_text::layout::{NOTHING, Table};
-use dnsdyno_text::units::{duration, percent, rate};
+use dnsdyno_text::units::{duration, percent};
 
-use crate::figures::run_rate;
+use crate::figures::run_rate_cell;
 
 /// A table of the workers in lines of at most `width` columns; empty where the record has none.
 pub fn workers(digest: &Digest, width: usize) -> String {
@@ -24,7 +24,7 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
         return None;
     }
     let share = |ns: u64| percent(ns as f64 / digest.to_ns().max(1) as f64);
-    let per_second = |n: u64| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
+    let per_second = |n: u64| run_rate_cell(digest, n);
     let per_query = |ns: u64, sent: u64| ns.checked_div(sent).map_or(NOTHING.to_owned(), duration);
     let mut table = Table::default();
     table.right("worker", 0, (0..used.len()).map(|number| number.to_string()).collect());

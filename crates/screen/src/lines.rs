@@ -41,6 +41,7 @@ impl Passed {
             to_ns: self.to_ns,
             length_ns: self.span.length_ns,
             over_ns,
+            is_partial: false,
             asked_qps: is_open.then_some(self.asked / (over_ns as f64 * 1e-9)),
             timeout_ns,
             arrivals: &self.arrivals,

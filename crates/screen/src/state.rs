@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dnsdyno_measure::{Arrivals, Tally, Warning, WorkerUse};
-use dnsdyno_record::{Header, Headline, Interval, Phase};
+use dnsdyno_record::{AgentInfo, Header, Headline, Interval, Phase, missing_words};
 use dnsdyno_report::LiveFigures;
 use dnsdyno_runner::Live;
 use dnsdyno_text::safe;
@@ -25,6 +25,7 @@ pub(crate) struct State {
     recent: Recent<Passed>,
     total: Passed,
     settled: Recent<Settled>,
+    missing: Option<String>,
     latest: History,
     whole: History,
     /// What is watched; `None` where nothing is.
@@ -44,6 +45,7 @@ pub(crate) struct Facts {
     pub(crate) load: String,
     pub(crate) phases: Vec<Phase>,
     pub(crate) mix: Vec<String>,
+    pub(crate) agents: Vec<AgentInfo>,
     pub(crate) workers: u32,
     pub(crate) interval_ns: u64,
     pub(crate) timeout_ns: u64,
@@ -96,6 +98,8 @@ pub(crate) struct View {
     pub(crate) total: Passed,
     /// The last ten seconds of which every query has ended.
     pub(crate) settled: Settled,
+    /// Which agents have not given their part of the last settled interval: then no rate is that of the load.
+    pub(crate) missing: Option<String>,
     pub(crate) stretch: Stretch,
     /// The watched losses of the last seconds; `None` where nothing is watched.
     pub(crate) losses: Option<Vec<MovedSeries>>,
@@ -116,6 +120,7 @@ impl State {
             recent: Recent::new(RECENT_NS, interval_ns),
             total: Passed::default(),
             settled: Recent::new(RECENT_NS, interval_ns),
+            missing: None,
             latest: History::latest(column_ns),
             whole: History::whole(column_ns),
             moving: (!header.watched.is_empty()).then(|| SeriesTracks::new(header, end_ns)),
@@ -142,6 +147,7 @@ impl State {
     /// Adds a settled interval.
     pub(crate) fn settled(&mut self, interval: &Interval) {
         self.settled.add(interval.from_ns, &Settled::of(interval));
+        self.missing = missing_words(&self.facts.agents, &interval.agents);
         self.version += 1;
     }
 
@@ -187,6 +193,7 @@ impl State {
             recent: self.recent.sum(),
             total: self.total.clone(),
             settled: self.settled.sum(),
+            missing: self.missing.clone(),
             stretch,
             losses: self.moving.as_ref().map(SeriesTracks::losses),
             note: self.note.clone(),
@@ -197,6 +204,7 @@ impl State {
 
 impl Facts {
     fn of(header: &Header, end_ns: Option<u64>) -> Facts {
+        let agent = |agent: &AgentInfo| AgentInfo { name: safe(&agent.name), ..AgentInfo::default() };
         let phase = |phase: &Phase| Phase { label: safe(&phase.label), ..phase.clone() };
         Facts {
             name: header.name.as_deref().map(safe),
@@ -205,6 +213,7 @@ impl Facts {
             load: safe(&header.load),
             phases: header.phases.iter().map(phase).collect(),
             mix: header.mix.iter().map(|member| safe(member.label())).collect(),
+            agents: header.agents.iter().map(agent).collect(),
             workers: header.workers,
             interval_ns: header.interval_ns.max(1),
             timeout_ns: header.timeout_ns,
@@ -233,7 +242,8 @@ impl View {
 
     /// The figures of these counts.
     pub(crate) fn figures<'a>(&self, passed: &'a Passed) -> LiveFigures<'a> {
-        passed.figures(self.facts.is_open, self.facts.timeout_ns)
+        let figures = passed.figures(self.facts.is_open, self.facts.timeout_ns);
+        LiveFigures { is_partial: self.missing.is_some(), ..figures }
     }
 
     /// What the run does at this instant, and the share of its time that is over where that is known.
@@ -245,6 +255,10 @@ impl View {
             (Stage::Running, Some(0)) => "waiting for responses".to_owned(),
             (Stage::Running, Some(left_ns)) => format!("{} left", length(left_ns / SECOND_NS * SECOND_NS)),
             (Stage::Running, None) => "until it is ended".to_owned(),
+        };
+        let words = match &self.missing {
+            Some(missing) => format!("{missing}; {words}"),
+            None => words,
         };
         (words, share.map(|share| share.clamp(0.0, 1.0)))
     }

@@ -175,6 +175,23 @@ export class Pen {
     ctx.restore();
   }
 
+  /** Slanted lines over the whole height, between two places in pixels of the canvas. */
+  hatch(left: number, right: number, colour: string): void {
+    const { ctx, box, bottom } = this;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, box.top, right - left, box.height);
+    ctx.clip();
+    const path = this.path();
+    const apart = 7 * this.ratio;
+    for (let x = left - (left % apart) - box.height; x < right; x += apart) {
+      path.moveTo(x, bottom);
+      path.lineTo(x + box.height, box.top);
+    }
+    this.stroke(path, { colour, width: 1 });
+    ctx.restore();
+  }
+
   /** A text at a place in pixels of the canvas. */
   text(text: string, x: number, y: number, colour: string, align: CanvasTextAlign = "left"): void {
     const { ctx } = this;

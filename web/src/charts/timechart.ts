@@ -221,6 +221,7 @@ export class TimeChart implements Chart {
     let scale: HeatScale | null = null;
     pen.within(() => {
       this.paintPhases(pen);
+      this.paintPartial(pen);
       const heat = this.heatRun();
       const { from_ns, to_ns } = this.shared.range;
       const window = heat && Window.of(heat.series!, from_ns, to_ns, this.columnsOf(heat));
@@ -294,6 +295,22 @@ export class TimeChart implements Chart {
     // Many events would hide what they are to explain.
     const opacity = Math.max(0.15, Math.min(0.55, 4 / shown.length));
     for (const { at_ns } of shown) vertical(at_ns, faint(pen.colours.ink, opacity), [2, 3]);
+  }
+
+  /** The times of which the part of an agent is missing: hatched, with words where there is room for them. */
+  private paintPartial(pen: Pen): void {
+    const { runs } = this.shared;
+    if (runs.length !== 1) return;
+    const [first, end] = pen.range;
+    for (const { from_ns, to_ns, label } of runs[0]!.run.partial) {
+      if (to_ns <= first || from_ns >= end) continue;
+      const [left, right] = [pen.x(Math.max(from_ns, first)), pen.x(Math.min(to_ns, end))];
+      pen.hatch(left, right, faint(pen.colours.ink, 0.25));
+      const gap = 4 * pen.ratio;
+      if (pen.textWidth(label) + 2 * gap < right - left) {
+        pen.text(label, left + gap, pen.bottom - 9 * pen.ratio, pen.colours.ink);
+      }
+    }
   }
 
   /** Of the lines that reach the right end of the chart. */

@@ -55,6 +55,7 @@ export class LevelReader {
   /** Time that the load covers: the divisor of rates of queries. */
   readonly covered_ns: Float64Array;
   private readonly idle_ns: Float64Array;
+  private readonly partial: Float64Array | null;
   readonly heat: Heat | null;
   private readonly unpacked = new Map<string, Float64Array>();
 
@@ -68,6 +69,7 @@ export class LevelReader {
     if (!(level.rows >= 0 && level.rows <= bytes.length)) throw new Damaged("a level has too many rows");
     this.from_ns = this.column("from_ns") ?? new Float64Array(level.rows);
     this.covered_ns = this.column("covered_ns") ?? new Float64Array(level.rows);
+    this.partial = this.column("partial_intervals");
     this.idle_ns = this.column("idle_ns") ?? new Float64Array(level.rows);
     for (let i = 1; i < this.rows; i++) {
       if (!(this.from_ns[i]! > this.from_ns[i - 1]!)) throw new Damaged("its intervals are not in order");
@@ -109,6 +111,11 @@ export class LevelReader {
     let end = this.rows;
     while (end > 0 && counts.length > 0 && counts.every((count) => !(count[end - 1]! > 0))) end--;
     return end;
+  }
+
+  /** Whether a row lacks the part of an agent: then it has no rate. */
+  isPartial(row: number): boolean {
+    return (this.partial?.[row] ?? 0) > 0;
   }
 
   to_ns(row: number): number {

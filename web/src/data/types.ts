@@ -76,6 +76,10 @@ export interface Run {
   members: string[];
   /** What the members differ by; `null` without a mix. */
   members_by: MembersBy | null;
+  /** Names of the agents, in the order of the columns `agents.N`; empty of a run of one process. */
+  agents: string[];
+  /** The times that lack the part of an agent, as "partial: lg2 is missing": there are no rates in them. */
+  partial: Phase[];
   /** When it began, since 1970; as text, because it is above 2^53. */
   started_unix_ns: string;
   /** Length of its intervals. */

@@ -11,6 +11,8 @@ export interface Figure {
   /** Of a row; NaN where there is none, Infinity beyond the timeout. */
   value(row: number): number;
   text(value: number): string;
+  /** In place of a figure that a row does not have. */
+  none?(row: number): string;
 }
 
 const LATENCIES = ["avg", "p50", "p90", "p99", "p99_9", "max"];
@@ -27,10 +29,11 @@ const ENDS: [path: string, title: string][] = [
 export function figures(level: LevelReader, run: Run): Figure[] {
   const counts = (name: string): Float64Array | null => level.column(name);
   const perSecond = (values: Float64Array, unit: number): Figure["value"] => (row) =>
-    ((values[row] ?? NaN) / unit / (level.covered_ns[row] ?? NaN)) * 1e9;
+    level.isPartial(row) ? NaN : ((values[row] ?? NaN) / unit / (level.covered_ns[row] ?? NaN)) * 1e9;
   const all: Figure[] = [
     { title: "from", unit: "s", value: (row) => level.from_ns[row] ?? NaN, text: (ns) => seconds(ns, run.interval_ns) },
   ];
+  const none = (row: number): string => (level.isPartial(row) ? "partial" : "-");
   const rates: [string, string, number][] = [
     ["asked_micro", "asked", 1e6],
     ["sent", "sent", 1],
@@ -38,7 +41,7 @@ export function figures(level: LevelReader, run: Run): Figure[] {
   ];
   for (const [name, title, unit] of rates) {
     const values = counts(name);
-    if (values) all.push({ title, unit: "/s", value: perSecond(values, unit), text: rate });
+    if (values) all.push({ title, unit: "/s", value: perSecond(values, unit), text: rate, none });
   }
   const sent = counts("sent");
   const answered = counts("ends.answered");
@@ -62,7 +65,7 @@ export function figures(level: LevelReader, run: Run): Figure[] {
 /** A cell of the table. */
 export function cell(figure: Figure, row: number, timeout_ns: number): string {
   const value = figure.value(row);
-  if (Number.isNaN(value)) return "-";
+  if (Number.isNaN(value)) return figure.none?.(row) ?? "-";
   return value === Infinity ? `>${setting(timeout_ns)}` : figure.text(value);
 }
 

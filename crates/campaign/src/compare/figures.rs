@@ -256,6 +256,7 @@ fn figure(measured: &Measured) -> Option<(Figure, u64)> {
         | Measured::Count(_)
         | Measured::Generator { .. }
         | Measured::TooFew { .. }
+        | Measured::Partial { .. }
         | Measured::Nothing(_) => None,
     }
 }

@@ -188,6 +188,7 @@ fn mean_of_ours(run: &Digest, row: &Row) -> u64 {
         (Measured::Duration(measured_ns), Measured::Duration(least_ns)) => {
             measured_ns.saturating_sub(least_ns)
         }
+        (Measured::Duration(measured_ns), Measured::Partial { .. }) => measured_ns,
         _ => 0,
     }
 }

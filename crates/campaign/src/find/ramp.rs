@@ -141,7 +141,9 @@ impl Campaign for Ramp {
             step.judge(judged, run, is_row_made(run, row));
             self.trials.push(step);
         }
-        let enough = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9 >= ENOUGH_QUERIES;
+        let enough = |row: &Row| {
+            row.partial_intervals == 0 && row.asked_qps() * row.covered_ns as f64 * 1e-9 >= ENOUGH_QUERIES
+        };
         let sent = |row: &Row| row.arrivals.sent as f64;
         let asked = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9;
         let is_fewer_sent = |row: &Row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT;

@@ -198,6 +198,7 @@ impl Trial {
     ) -> Trial {
         let ours = match (&losses.measured, &losses.without_ours) {
             (Measured::Part { part, .. }, Measured::Part { part: least, .. }) => part.saturating_sub(*least),
+            (Measured::Part { part, .. }, Measured::Partial { .. }) => *part,
             _ => 0,
         };
         Trial {
@@ -238,7 +239,8 @@ pub(super) fn is_made(run: &Digest) -> bool {
 /// The same of a row of a run.
 pub(super) fn is_row_made(run: &Digest, row: &Row) -> bool {
     let asked = row.asked_qps() * row.covered_ns as f64 * 1e-9;
-    is_made(run) || (run.sum.is_some() && row.arrivals.sent as f64 >= asked * ENOUGH_SENT)
+    let is_whole = run.sum.is_some() && row.partial_intervals == 0;
+    is_made(run) || (is_whole && row.arrivals.sent as f64 >= asked * ENOUGH_SENT)
 }
 
 /// Whether two loads are the same, as far as they are written.
@@ -299,6 +301,32 @@ mod tests {
             sum.warnings.push(Warning::SocketDrops { packets: 3, timed_out: 0 });
         };
         assert_eq!(verdict(9_000.0, |_| (), harmless), TrialVerdict::Passed);
+    }
+
+    #[test]
+    fn a_trial_that_lacks_the_part_of_an_agent_says_nothing_of_its_load() {
+        let partial = |run: &mut Digest| {
+            let second = run.header.interval_ns;
+            run.interval(&dnsdyno_record::Interval {
+                index: 99,
+                from_ns: 99 * second,
+                to_ns: 100 * second,
+                covered_ns: None,
+                asked_qps: 0.0,
+                tally: Tally::default(),
+                arrivals: dnsdyno_measure::Arrivals::default(),
+                workers: Vec::new(),
+                agents: vec![Some(dnsdyno_measure::MemberTally::default()), None],
+                watched: Vec::new(),
+            });
+            run.sum.as_mut().unwrap().warnings.push(Warning::PartialIntervals { intervals: 1 });
+        };
+        for load in [9_000.0, 11_000.0] {
+            let TrialVerdict::Undecided(undecided) = verdict(load, |_| (), partial) else {
+                panic!("a part is missing at {load}")
+            };
+            assert_eq!(undecided.reasons, ["partial_intervals"]);
+        }
     }
 
     #[test]

@@ -153,6 +153,11 @@ pub enum Failure {
         /// How long after it the last query was sent, in ns.
         behind_ns: u64,
     },
+    /// A part of the load is not in its record.
+    Partial {
+        /// Intervals that lack the part of an agent.
+        intervals: u64,
+    },
     /// A condition of the user's own ended it.
     Condition(String),
     /// The record has not all of it.
@@ -230,6 +235,9 @@ impl Failure {
             }
             Failure::NotMade { behind_ns } => {
                 format!("its load took {} longer to send than it should", duration(*behind_ns))
+            }
+            Failure::Partial { intervals } => {
+                format!("{} the part of an agent", counted(*intervals, "interval lacks", "intervals lack"))
             }
             Failure::Condition(text) => format!("`{text}` of --stop-when held"),
             Failure::NotRecorded => "its record is not complete".to_owned(),

@@ -59,6 +59,13 @@ impl<'a> Part<'a> {
         }
     }
 
+    fn partial_intervals(self) -> u64 {
+        match self {
+            Part::Run(digest) => digest.partial_intervals(),
+            Part::Row(_, row) => row.partial_intervals,
+        }
+    }
+
     fn measure(self, metric: Metric) -> Ends {
         match self {
             Part::Run(digest) => measure_run(metric, digest),
@@ -86,7 +93,8 @@ pub(super) fn run(settings: &Settings, test: Test, digest: &Digest, before: Figu
     sum.add(figures);
     let ended = ended_by(settings, digest, whole_ns);
     let ended = ended.map(|failed| failed.moved(|at_ns| at_ns.saturating_add(before.load_ns)));
-    let failure = ended
+    let failure = partial(digest.partial_intervals())
+        .or(ended)
         .or_else(|| unanswered(part, figures))
         .or_else(|| slow(settings, part))
         .or_else(|| too_many(settings, sum))
@@ -114,8 +122,8 @@ pub(super) fn stair(settings: &Settings, rates: &[f64], digest: &Digest) -> (Vec
         let here = here.map(|failed| failed.moved(|at_ns| at_ns.saturating_sub(from_ns)));
         // The last query of a run is due a little before its end.
         let is_whole = figures.load_ns.saturating_add(digest.header.interval_ns) > hold_ns;
-        let of_step = unanswered(part, figures)
-            .filter(|_| is_whole)
+        let of_step = partial(part.partial_intervals())
+            .or_else(|| unanswered(part, figures).filter(|_| is_whole))
             .or_else(|| slow(settings, part))
             .or_else(|| too_many(settings, figures).filter(|_| is_whole || here.is_some()))
             .or_else(|| not_made(digest).filter(|_| is_whole && !is_sent(part)));
@@ -318,6 +326,11 @@ fn not_made(digest: &Digest) -> Option<Failed> {
         _ => None,
     })?;
     Some(Failed { why: Failure::NotMade { behind_ns: behind }, may_be_ours: true })
+}
+
+/// What an agent has not given may be anything.
+fn partial(intervals: u64) -> Option<Failed> {
+    (intervals > 0).then_some(Failed { why: Failure::Partial { intervals }, may_be_ours: true })
 }
 
 /// Whether what was due in a step was sent in it.

@@ -12,6 +12,7 @@ pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod links;
+pub(crate) mod merge;
 pub(crate) mod note;
 pub(crate) mod qualify;
 pub(crate) mod relay;

@@ -51,6 +51,7 @@
 //! | [`beside::replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
 //! | [`beside::dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper |
 //! | [`beside::relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
+//! | [`beside::merge`] | parts of one load by several processes, joined: whole, with one missing, refused, joined anew |
 //! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
@@ -113,6 +114,7 @@ mod beside {
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
     pub(crate) mod link_local;
+    pub(crate) mod merge;
     pub(crate) mod messages;
     pub(crate) mod metrics;
     pub(crate) mod mistakes;

@@ -18,7 +18,8 @@ pub enum Decision {
     Met,
     /// It is not, whatever that part, or it was not measured.
     NotMet,
-    /// That depends on the generator's part: the run does not say it of the server.
+    /// That depends on the generator's part, or on that of an agent that is missing: the run does not say it of the
+    /// server.
     Undecided,
 }
 
@@ -49,6 +50,9 @@ impl Decision {
 
 /// The decision on a figure with these ends.
 pub(super) fn decide(expectation: &Expectation, ends: &Ends) -> Decision {
+    if matches!(ends.without_ours, Measured::Partial { .. }) {
+        return Decision::Undecided;
+    }
     let holds = |comparison: Comparison| {
         let of = |measured: &Measured| holds(comparison, expectation.bound, measured);
         [of(&ends.measured), of(&ends.without_ours)]
@@ -121,6 +125,14 @@ mod tests {
         assert_eq!(on("loss=2", part(12), part(3)), Decision::NotMet);
         let rate = |text| on(text, Measured::RateQps(9e3), Measured::RateQps(f64::INFINITY));
         assert_eq!([rate("rate>=10k"), rate("rate>=9k")], [Decision::Undecided, Decision::Met]);
+    }
+
+    #[test]
+    fn what_an_agent_has_not_given_may_be_anything() {
+        let partial = || Measured::Partial { intervals: 3 };
+        assert_eq!(on("rate>=1", partial(), partial()), Decision::Undecided);
+        assert_eq!(on("p99<5ms", Measured::Duration(1_000), partial()), Decision::Undecided);
+        assert_eq!(on("loss<1%", Measured::Part { part: 9, whole: 10 }, partial()), Decision::Undecided);
     }
 
     #[test]

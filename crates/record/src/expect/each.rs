@@ -125,7 +125,7 @@ impl Each {
 
     /// Adds a settled interval; the intervals come in order.
     pub fn interval(&mut self, interval: &Interval) {
-        if self.expectations.is_empty() || interval.tally.scheduled == 0 {
+        if self.expectations.is_empty() || (interval.tally.scheduled == 0 && !interval.is_partial()) {
             return;
         }
         let row = Row::of(interval);
@@ -154,6 +154,7 @@ impl Each {
         let to_ns = whole_to_ns.min(schedule_ns);
         let over_ns = to_ns.saturating_sub(row.from_ns).min(row.covered_ns);
         let part = Part::in_progress(&self.header, &row.tally, &row.arrivals, over_ns);
+        let part = Part { partial_intervals: row.partial_intervals, ..part };
         let place = |ends: Ends, decision| {
             let label = phase.map(|phase| phase.label.clone());
             Missed { label, from_ns: row.from_ns, to_ns, ends, decision }

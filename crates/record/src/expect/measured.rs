@@ -45,6 +45,11 @@ pub enum Measured {
         /// The queries that there are.
         judged: u64,
     },
+    /// What the part of an agent, which is missing, would make of it: not known.
+    Partial {
+        /// Intervals that lack it.
+        intervals: u64,
+    },
     /// Not measured, for this reason.
     Nothing(&'static str),
 }
@@ -78,8 +83,19 @@ pub fn measure_row(metric: Metric, digest: &Digest, row: &Row) -> Ends {
     measure(metric, &Part::of_row(digest, row))
 }
 
-/// The figure of a metric of a part of a run.
+/// The figure of a metric of a part of a run. Where an agent's part is missing, one end is not known, and of a rate
+/// neither.
 pub(super) fn measure(metric: Metric, part: &Part<'_>) -> Ends {
+    let partial = Measured::Partial { intervals: part.partial_intervals };
+    match metric {
+        _ if part.partial_intervals == 0 => of_whole(metric, part),
+        Metric::AnsweredRate | Metric::SentRate => partial.into(),
+        _ => Ends { without_ours: partial, ..of_whole(metric, part) },
+    }
+}
+
+/// The figure of a metric where every query is in the counters.
+fn of_whole(metric: Metric, part: &Part<'_>) -> Ends {
     let tally = part.tally;
     match metric {
         Metric::Queries(which) => match judged(tally) {

@@ -13,6 +13,8 @@ pub(super) struct Part<'a> {
     pub(super) tally: &'a Tally,
     pub(super) arrivals: &'a Arrivals,
     pub(super) socket_drops: u64,
+    /// Intervals that lack the part of an agent.
+    pub(super) partial_intervals: u64,
     /// The divisor of rates.
     pub(super) over_ns: u64,
     pub(super) own: OwnPart<'a>,
@@ -42,12 +44,14 @@ impl<'a> Part<'a> {
         let (tally, arrivals) = (digest.tally(), digest.arrivals());
         let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
         let part = Part::of_digest(digest, tally, arrivals, digest.schedule_ns());
-        Part { socket_drops: arrivals.socket_drops.max(in_evidence), ..part }
+        let socket_drops = arrivals.socket_drops.max(in_evidence);
+        Part { socket_drops, partial_intervals: digest.partial_intervals(), ..part }
     }
 
     /// A row of its summary.
     pub(super) fn of_row(digest: &'a Digest, row: &'a Row) -> Part<'a> {
-        Part::of_digest(digest, &row.tally, &row.arrivals, row.covered_ns)
+        let part = Part::of_digest(digest, &row.tally, &row.arrivals, row.covered_ns);
+        Part { partial_intervals: row.partial_intervals, ..part }
     }
 
     fn of_digest(digest: &'a Digest, tally: &'a Tally, arrivals: &'a Arrivals, over_ns: u64) -> Part<'a> {
@@ -66,7 +70,8 @@ impl<'a> Part<'a> {
         rate_factor: f64,
     ) -> Part<'a> {
         let loss = Loss::of(tally, own.loses_answers);
-        Part { header, tally, arrivals, socket_drops: arrivals.socket_drops, over_ns, own, loss, rate_factor }
+        let (socket_drops, partial_intervals) = (arrivals.socket_drops, 0);
+        Part { header, tally, arrivals, socket_drops, partial_intervals, over_ns, own, loss, rate_factor }
     }
 
     /// The same with what the end of the run tells. In a closed loop it tells whether our own share is large, and not

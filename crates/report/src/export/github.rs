@@ -7,11 +7,11 @@ use dnsdyno_record::Headline;
 use dnsdyno_record::expect::{Decision, EachOutcome, Judged};
 use dnsdyno_record::figures::{judged, longest, lost};
 use dnsdyno_text::markdown::{Table, text};
-use dnsdyno_text::units::{count, percent, rate};
+use dnsdyno_text::units::{count, percent};
 
 use crate::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use crate::export::{ExportError, Run};
-use crate::{State, answer, ends_with_words, quantile, row_rate, share};
+use crate::{State, answer, ends_with_words, quantile, row_asked, row_rate, row_rate_cell, share};
 
 pub(crate) fn write(runs: &[Run], out: &mut dyn Write) -> Result<(), ExportError> {
     for run in runs {
@@ -125,7 +125,7 @@ fn steps(run: &Run) -> String {
     for row in digest.rows() {
         let label = row.label.as_deref().map(text).unwrap_or_default();
         let loss = share(lost(&row.tally), judged(&row.tally)).map_or("-".to_owned(), percent);
-        let rates = [rate(row.asked_qps()), rate(row_rate(row, row.tally.ends.answered))];
+        let rates = [row_asked(row), row_rate(row, row.tally.ends.answered)].map(row_rate_cell);
         let latency = run.latency(&row.tally);
         let cells = [0.5, 0.99].map(|q| text(&quantile(latency.percentile(q), digest.header.timeout_ns)));
         table.row([label].into_iter().chain(rates).chain([loss]).chain(cells));

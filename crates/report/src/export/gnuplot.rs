@@ -22,6 +22,15 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
     let schedule_ns = run.digest.schedule_ns();
     for interval in run.intervals()? {
         let interval = interval?;
+        if interval.is_partial() {
+            // A comment, so that the line of the plot ends before it.
+            let (from_s, to_s) = (interval.from_ns as f64 * 1e-9, interval.to_ns as f64 * 1e-9);
+            writeln!(
+                out,
+                "# partial from {from_s:.3} to {to_s:.3}: no rates without the part of an agent\n"
+            )?;
+            continue;
+        }
         let tally = &interval.tally;
         // After the last query is due, the generator only waits for responses.
         let (covered_ns, left_ns) = (interval.covered_ns(), schedule_ns.saturating_sub(interval.from_ns));

@@ -4,7 +4,7 @@ use dnsdyno_measure::{Latency, PERCENTILES, Quantile};
 use dnsdyno_record::{Digest, Header, Row};
 use dnsdyno_text::safe;
 
-use crate::figures::{judged, longest, lost, row_rate, sent, share};
+use crate::figures::{judged, longest, lost, row_asked, row_rate, sent, share};
 
 /// Titles of [`place`].
 pub(super) const PLACE_TITLES: [&str; 9] =
@@ -19,9 +19,9 @@ pub(super) fn place(header: &Header, row: &Row, phase: Option<&str>) -> [String;
         phase.map(label).unwrap_or_default(),
         row.from_ns.to_string(),
         row.to_ns.to_string(),
-        text((row.asked_micro > 0).then(|| row.asked_qps())),
-        row_rate(row, sent(tally)).to_string(),
-        row_rate(row, tally.ends.answered).to_string(),
+        text(row_asked(row).filter(|_| row.asked_micro > 0)),
+        text(row_rate(row, sent(tally))),
+        text(row_rate(row, tally.ends.answered)),
         text(share(lost(tally), judged(tally))),
     ]
 }
@@ -67,6 +67,9 @@ fn no_formula(text: String) -> String {
 fn text(figure: Option<impl ToString>) -> String {
     figure.map_or(String::new(), |figure| figure.to_string())
 }
+
+/// The title of the number of intervals that lack the part of an agent.
+pub(super) const PARTIAL_TITLE: &str = "partial";
 
 /// The title of [`notes`].
 pub(super) const NOTES_TITLE: &str = "notes";

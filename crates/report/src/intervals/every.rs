@@ -14,7 +14,7 @@ use dnsdyno_record::{Digest, Header, Interval, Row};
 
 use crate::cells::{Cells, CounterPath, EachCounter};
 
-use super::cells::{BEYOND_TITLE, PLACE_TITLES, latency, latency_titles, place};
+use super::cells::{BEYOND_TITLE, PARTIAL_TITLE, PLACE_TITLES, latency, latency_titles, place};
 
 /// Writes the intervals of runs, which may have different counters, under one line of titles.
 ///
@@ -37,8 +37,11 @@ impl<W: Write> EveryCounter<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new<'a>(out: W, runs: impl IntoIterator<Item = &'a Digest>) -> io::Result<Self> {
-        let mut titles: Vec<String> =
-            PLACE_TITLES.iter().chain(&[CLOCK_TITLE]).map(|title| (*title).to_owned()).collect();
+        let mut titles: Vec<String> = PLACE_TITLES
+            .iter()
+            .chain(&[CLOCK_TITLE, PARTIAL_TITLE])
+            .map(|title| (*title).to_owned())
+            .collect();
         let mut known: HashSet<String> = titles.iter().cloned().collect();
         for digest in runs {
             titles.extend(
@@ -83,7 +86,9 @@ impl<W: Write> EveryCounter<W> {
         let phase = header.phases.iter().find(|phase| (phase.from_ns..phase.to_ns).contains(&row.from_ns));
         let place = place(header, &row, phase.map(|phase| phase.label.as_str()));
         let clock_ns = header.started_unix_ns.saturating_add(row.from_ns).to_string();
-        line.iter_mut().zip(place.into_iter().chain([clock_ns])).for_each(|(cell, text)| *cell = text);
+        line.iter_mut()
+            .zip(place.into_iter().chain([clock_ns, row.partial_intervals.to_string()]))
+            .for_each(|(cell, text)| *cell = text);
         let is_read = |source: &usize| row.watched.get(*source).is_some_and(Option::is_some);
         for (_, column) in self.watched.iter().filter(|(source, _)| !is_read(source)) {
             line[*column] = String::new();

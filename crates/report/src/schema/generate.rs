@@ -33,6 +33,7 @@ pub fn summary_schema() -> Value {
         ("Connections", closed_object(with(counters("Connections"), retried()))),
         ("Fallback", closed_object(fallback(counters("Fallback")))),
         ("Member", closed_object(member(&record))),
+        ("Agent", closed_object(agent(&record))),
         ("ReplayCounts", closed_object(counters("ReplayCounts"))),
         ("CaptureCounts", closed_object(counters("CaptureCounts"))),
         ("AnswerCounts", closed_object(counters("AnswerCounts"))),
@@ -98,7 +99,7 @@ fn frame() -> Value {
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
     });
-    let mut schema = closed_object(with(properties, ours()));
+    let mut schema = closed_object(with(with(properties, ours()), agents()));
     let optional = json!({
         "type": "array",
         "items": { "oneOf": [closed_object(expectation()), closed_object(expectation_of_each())] },
@@ -174,9 +175,10 @@ fn row() -> Value {
         "from_ns": count("First instant."),
         "to_ns": count("First instant after it."),
         "covered_ns": count("Time of its intervals that the load covers: the divisor of rates."),
-        "asked_qps": number("Average scheduled rate; 0 in closed loop."),
-        "sent_qps": number("Queries sent per second."),
-        "answered_qps": number("Queries answered in time per second."),
+        "partial_intervals": count("Its intervals that lack the part of an agent: then its rates are null."),
+        "asked_qps": or_null_number("Average scheduled rate; 0 in closed loop."),
+        "sent_qps": or_null_number("Queries sent per second."),
+        "answered_qps": or_null_number("Queries answered in time per second."),
         "loss_share": or_null_number("0 to 1; null where no query was due."),
         "queries": refer("Queries", "How the queries ended."),
         "bounds": refer("Bounds", "The two ends of each percentile."),
@@ -311,6 +313,59 @@ fn fallback(mut counters: Value) -> Value {
         "share": or_null_number("The share of the transactions that was retried over TCP, 0 to 1."),
     });
     with(counters, own)
+}
+
+/// Who made the load.
+fn agents() -> Value {
+    json!({
+        "partial_intervals": count("Intervals that lack the part of an agent: then there are no rates."),
+        "agents": {
+            "type": ["array", "null"],
+            "items": { "$ref": "#/$defs/Agent" },
+            "description": "One for each agent, where several hosts or processes made the load; null without.",
+        },
+        "start": start(),
+    })
+}
+
+fn agent(record: &Value) -> Value {
+    let own = json!({
+        "name": text("Its name, unique in the run."),
+        "host": text("The name by which its host calls itself."),
+        "version": text("Version of dnsdyno there."),
+        "kernel": text("The kernel there."),
+        "cpus": count("CPUs that it may use."),
+        "workers": count("Its workers: its share of the load is their share of all."),
+        "first_worker": count("The first of them, from 0 on."),
+        "clock_offset_ns": {
+            "type": ["integer", "null"],
+            "description": "Its clock less the coordinator's; null where they were not compared.",
+        },
+        "clock_bound_ns": or_null_count("How wrong that can be."),
+        "clock_offset_after_ns": { "type": ["integer", "null"], "description": "The same after the run." },
+        "first_send_late_ns": or_null_count("How late its first query left, by its own clock."),
+        "lost": or_null_text("Why it was lost, or its part is not whole."),
+        "missing_intervals": or_null_count("Intervals without its part; null where the record has no end."),
+        "warnings": list_of("Told", "Its own doubts of its figures."),
+        "scheduled": count("Its queries due."),
+        "sent": count("Its queries sent."),
+        "loss_share": or_null_number("0 to 1."),
+        "response": refer("Latency", "Response − intended instant."),
+        "service": refer("Latency", "Response − actual send."),
+    });
+    with(ends(record), own)
+}
+
+/// How far apart the agents have started.
+fn start() -> Value {
+    let start = closed_object(json!({
+        "spread_ns": count("Between the earliest and the latest first query."),
+        "bound_ns": or_null_count("How wrong that can be; null where the clocks were not compared."),
+    }));
+    json!({
+        "anyOf": [start, { "type": "null" }],
+        "description": "How far apart the agents have started; null where that is not known.",
+    })
 }
 
 fn member(record: &Value) -> Value {

@@ -42,6 +42,8 @@ fn every_kind_of_run_follows_the_schema() {
         sample::falling_back(),
         sample::mixed(),
         sample::checked(),
+        sample::agents(&[]),
+        sample::agents(&[1]),
     ];
     for digest in runs.iter().chain(&sample::hostile()) {
         let found = errors(&validator, &written(digest, Map::new()));

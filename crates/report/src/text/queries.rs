@@ -10,7 +10,7 @@ use dnsdyno_wire::{rcode_name, type_name};
 use crate::caching::caching_lines;
 use crate::checks::{cookie_counts, tsig_counts};
 use crate::connections::explain;
-use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
+use crate::figures::{mean_bytes, run_rate, run_rate_cell, sent, share, socket_drops};
 
 /// Appends the sections.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
@@ -42,7 +42,10 @@ pub(crate) fn ends_table(digest: &Digest) -> Table {
     let mut table = Table::default();
     table.left("queries", 0, shown.iter().map(|(label, _)| (*label).to_owned()).collect());
     table.right("", 0, cells(&count));
-    let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), |qps| format!("{}/s", rate(qps)));
+    let per_second = |n| match run_rate(digest, n) {
+        Some(qps) => format!("{}/s", rate(qps)),
+        None => run_rate_cell(digest, n),
+    };
     table.right("", 2, cells(&per_second));
     let of_scheduled = |n: u64| share(n, tally.scheduled).map_or(NOTHING.to_owned(), percent);
     table.right("", 1, cells(&of_scheduled));

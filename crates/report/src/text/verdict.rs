@@ -4,11 +4,11 @@ use dnsdyno_measure::Evidence;
 use dnsdyno_record::Digest;
 use dnsdyno_text::layout::{NOTHING, paragraph};
 use dnsdyno_text::safe;
-use dnsdyno_text::units::{count, length, percent, rate};
+use dnsdyno_text::units::{count, counted, length, percent, rate};
 
 use crate::check::refusals;
 use crate::figures::{
-    RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, judged, lost, run_rate, sent, share,
+    RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, is_partial, judged, lost, run_rate, sent, share,
 };
 use crate::steps::Steps;
 use crate::verdict::{State, verdict};
@@ -64,6 +64,13 @@ fn rate_line(digest: &Digest) -> String {
             "rate: {loss}no rate, because that needs {} queries over {}",
             count(RATE_NEEDS_QUERIES),
             length(RATE_NEEDS_NS)
+        );
+    }
+    if is_partial(digest) {
+        let intervals = counted(digest.partial_intervals(), "interval lacks", "intervals lack");
+        return format!(
+            "rate: none, because {intervals} the part of an agent; loss of the others {}",
+            loss()
         );
     }
     let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);

@@ -27,6 +27,7 @@ pub(super) fn progress(view: &View, palette: &Palette, buffer: &mut Buffer, area
     let (words, share) = view.progress();
     let style = match view.stage {
         Stage::Stopping(_) => palette.style(Tone::Refused),
+        Stage::Running if view.missing.is_some() => palette.style(Tone::Bad),
         Stage::Running => palette.quiet(),
     };
     let step = view.step().map(|(number, phase)| {

@@ -37,7 +37,10 @@ pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Re
             None => "-".to_owned(),
         };
         let style = if lost > 0 { palette.style(Tone::Bad) } else { Style::new() };
-        let rate = |count: u64| format!("{:>11}", per_second(count, settled.span));
+        let rate = |count: u64| match view.missing {
+            Some(_) => format!("{:>11}", "partial"),
+            None => format!("{:>11}", per_second(count, settled.span)),
+        };
         let items = [
             text(&format!("{:<width$}", shown(name, width)), palette.figure()),
             item("asked", &rate(member.scheduled), palette, Style::new()),

@@ -26,7 +26,8 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
                 "answered" => palette.style(Tone::Answered),
                 _ => Default::default(),
             };
-            item(figure.what, &format!("{}/s", figure.text), palette, style)
+            let unit = if view.missing.is_some() { "" } else { "/s" };
+            item(figure.what, &format!("{}{unit}", figure.text), palette, style)
         })
         .collect();
     items.extend(loss(view, palette));

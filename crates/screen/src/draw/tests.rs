@@ -1,7 +1,7 @@
 //! Pictures of runs of all kinds at several sizes, and the figures on them.
 
-use dnsdyno_measure::Arrivals;
-use dnsdyno_record::{Header, MemberInfo};
+use dnsdyno_measure::{Arrivals, MemberTally};
+use dnsdyno_record::{AgentInfo, Header, Interval, MemberInfo};
 use proptest::prelude::*;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -51,6 +51,24 @@ fn a_picture_has_the_figures_of_the_intervals() {
             "busiest of 2 workers 31 %   lateness p99 42.0 µs   drops 0",
         ],
     );
+}
+
+#[test]
+fn a_picture_says_which_agent_is_missing_and_has_no_rate_then() {
+    let agents = ["lg1", "lg2"].map(|name| AgentInfo { name: name.into(), ..AgentInfo::default() });
+    let header = Header { agents: agents.into(), ..sample::header() };
+    let mut state = sample::running(&header, Some(40 * SECOND), 22);
+    let part = || Some(MemberTally::default());
+    let interval = |agents| Interval { agents, ..sample::settled(22, 2_000, 0, 0) };
+    state.settled(&interval(vec![part(), None]));
+    shows(
+        &picture(&state, 100, 24),
+        &["partial: lg2 is missing; 18 s left", "asked partial   sent partial   answered partial"],
+    );
+    shows(&picture(&state, 40, 6), &["partial: lg2 is missing", "asked partial  sent partial"]);
+    state.settled(&interval(vec![part(), part()]));
+    let whole = picture(&state, 100, 24);
+    assert!(!whole.contains("partial"), "{whole}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ import type { Line, Panel, ShownRun } from "./panel";
 
 export function partsPanels(run: ShownRun): Panel[] {
   if (!run.series) return [];
-  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, members, memberLatency].flatMap(
+  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, agents, agentLatency, members, memberLatency].flatMap(
     (make) => {
       const panel = make(run);
       return panel.lines.length > 0 ? [panel] : [];
@@ -141,6 +141,29 @@ function types(run: ShownRun): Panel {
     lines.push({ ...others, shape: "stack", ...ratesOf(rest) });
   }
   return { id: "types", title: "Answered by query type", unit: "queries/s", height: 140, scale: "zero", lines };
+}
+
+/** An agent that is missing has no rate, and not that of 0. */
+function agents(run: ShownRun): Panel {
+  const lines = run.run.agents.flatMap((name, i) => {
+    const scheduled = `agents.${i}.scheduled`;
+    return rates(run, [[name, [`agents.${i}.ends.answered`], hueOf(i)]]).map((line): Line => {
+      const values: Line["values"] = (window) => {
+        const counts = window.counts([scheduled]);
+        return line.values(window).map((rate, row) => (window.isPartial(row) && counts[row] === 0 ? NaN : rate));
+      };
+      return { ...line, dash: dashOf(i), columns: [...line.columns, scheduled], values };
+    });
+  });
+  return { id: "agents", title: "Answered by agent", unit: "queries/s", height: 140, scale: "zero", lines };
+}
+
+/** Who of them is slow. */
+function agentLatency(run: ShownRun): Panel {
+  const lines = run.run.agents.flatMap((name, i) =>
+    percentile(run, name, `agents.${i}.${run.run.headline}.p99`, hueOf(i), dashOf(i)),
+  );
+  return { id: "agent-latency", title: "Latency by agent", unit: "p99, logarithmic", height: 140, scale: "log", lines };
 }
 
 function members(run: ShownRun): Panel {

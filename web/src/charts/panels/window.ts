@@ -4,6 +4,11 @@ import type { LevelReader, Rows, SeriesReader } from "../../data/series";
 /** More rows than any screen has columns for, and few enough to be drawn between two frames. */
 export const MOST_ROWS = 4000;
 
+/** Whether a counter is that of all agents together, and so not known where one is missing. */
+function isOfAll(name: string): boolean {
+  return !["watched.", "workers.", "agents."].some((prefix) => name.startsWith(prefix));
+}
+
 export class Window {
   readonly from: Float64Array;
   readonly to: Float64Array;
@@ -58,7 +63,15 @@ export class Window {
   }
 
   private over(names: string[], per_ns: number, times_ns: Float64Array): Float64Array {
-    return this.counts(names).map((count, i) => (times_ns[i]! > 0 ? (count * per_ns) / times_ns[i]! : NaN));
+    const isWhole = names.some(isOfAll) ? (i: number) => !this.isPartial(i) : () => true;
+    return this.counts(names).map((count, i) =>
+      times_ns[i]! > 0 && isWhole(i) ? (count * per_ns) / times_ns[i]! : NaN,
+    );
+  }
+
+  /** Whether a row of the window lacks the part of an agent. */
+  isPartial(row: number): boolean {
+    return this.level.isPartial(this.rows.first + row);
   }
 
   /** The sum of some counters as a share of the sum of others. */
