@@ -97,8 +97,6 @@ struct Session {
     agent: Agent,
     outbox: Outbox,
     guarded: Option<Guarded>,
-    /// Of a guarded session, from its first task on.
-    turn: Option<Taken>,
     store: Store,
     /// A task whose files are on their way, and how many of them.
     incoming: Option<(Box<Task>, usize)>,
@@ -119,12 +117,20 @@ struct RunInProgress {
 /// What the thread that looks has to know.
 struct Shared {
     heard_ns: AtomicU64,
+    /// Of a guarded session, from its first task on, until nobody is there and nothing is made.
+    turn: Mutex<Option<Taken>>,
+    makes: AtomicBool,
     control: Mutex<Option<Arc<Control>>>,
 }
 
 impl Session {
     fn begin(agent: Agent, outbox: Outbox, guarded: Option<Guarded>) -> io::Result<Session> {
-        let shared = Arc::new(Shared { heard_ns: clock::monotonic_ns().into(), control: Mutex::default() });
+        let shared = Arc::new(Shared {
+            heard_ns: clock::monotonic_ns().into(),
+            turn: Mutex::default(),
+            makes: false.into(),
+            control: Mutex::default(),
+        });
         let (looking, looked) = (Arc::downgrade(&shared), outbox.clone());
         thread::Builder::new().name("looks".to_owned()).spawn(move || {
             while let Some(shared) = looking.upgrade() {
@@ -140,7 +146,6 @@ impl Session {
             agent,
             outbox,
             guarded,
-            turn: None,
             store,
             incoming: None,
             run: None,
@@ -237,12 +242,16 @@ impl Session {
             Ok(task) => task,
             Err(refusal) => return self.refuse(&refusal.to_string(), false),
         };
-        if self.turn.is_none() {
-            self.turn = guarded.turn.take();
-        }
-        match self.turn {
-            Some(_) => self.prepare(Box::new(task)),
-            None => self.refuse("it makes the load of another coordinator", false),
+        let has_turn = {
+            let mut taken = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if taken.is_none() {
+                *taken = guarded.turn.take();
+            }
+            taken.is_some()
+        };
+        match has_turn {
+            true => self.prepare(Box::new(task)),
+            false => self.refuse("it makes the load of another coordinator", false),
         }
     }
 
@@ -310,10 +319,16 @@ impl Session {
             starts,
         };
         *self.shared.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&control));
-        let spawned = thread::Builder::new().name("run".to_owned()).spawn(move || part.make());
+        let shared = Arc::clone(&self.shared);
+        shared.makes.store(true, Ordering::Release);
+        let spawned = thread::Builder::new().name("run".to_owned()).spawn(move || {
+            part.make();
+            shared.makes.store(false, Ordering::Release);
+        });
         match spawned {
             Ok(thread) => self.run = Some(RunInProgress { control, start, thread }),
             Err(error) => {
+                self.shared.makes.store(false, Ordering::Release);
                 let why = RunError::Thread(error).to_string();
                 self.outbox.message(&Report::Refused { why, is_bad_input: false });
             }
@@ -347,10 +362,14 @@ impl Shared {
     /// Ends the load when nothing was heard of the coordinator for too long.
     fn end_if_alone(&self) {
         let silent_ns = clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        if silent_ns > ALONE_AFTER_NS
-            && let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner)
-        {
+        if silent_ns <= ALONE_AFTER_NS {
+            return;
+        }
+        if let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner) {
             control.end(StopCause::HangUp);
+        }
+        if !self.makes.load(Ordering::Acquire) {
+            self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
         }
     }
 }

@@ -94,6 +94,11 @@ impl BrokerUrl {
         Ok(BrokerUrl { address: format!("{scheme}{host}"), user, labels, count })
     }
 
+    /// Whether it chooses among the agents of the broker.
+    pub fn is_choice(&self) -> bool {
+        self.count.is_some() || !self.labels.is_empty()
+    }
+
     /// Whether everything goes over TLS.
     fn is_tls(&self) -> bool {
         self.address.starts_with("tls:")

@@ -215,7 +215,8 @@ impl From<ClusterError> for RunError {
             | ClusterError::FewWorkers { .. }
             | ClusterError::Weights { .. }
             | ClusterError::File { .. }
-            | ClusterError::Key(_) => true,
+            | ClusterError::Key(_)
+            | ClusterError::Name { .. } => true,
             _ => false,
         };
         RunError::Agents { why: error.to_string(), is_bad_input }

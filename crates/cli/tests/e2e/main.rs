@@ -119,6 +119,7 @@ mod beside {
     pub(crate) mod metrics;
     pub(crate) mod mistakes;
     pub(crate) mod mix;
+    pub(crate) mod nats;
     pub(crate) mod note;
     pub(crate) mod other_programs;
     pub(crate) mod output;
