@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand, ValueEnum};
 use dnsdyno_cluster::{
-    Access, Agent, AgentFacts, BrokerUrl, Cluster, ClusterError, Destination, Faults, NatsAgent, Permission, Signer,
-    parse_label, serve_nats,
+    Access, Agent, AgentFacts, BrokerUrl, Cluster, ClusterError, Destination, Faults, NatsAgent, Permission,
+    Signer, parse_label, serve_nats,
 };
 use dnsdyno_record::ClockOffset;
 use dnsdyno_runner::{LocalRunner, RunError, Runner};
@@ -174,7 +174,8 @@ fn wait_at_broker(flags: &AgentFlags, url: &str, agent: Agent) -> Outcome {
             .map_err(Failure::run_failed)?;
     }
     let log = |words: &str| print_error(&format!("dnsdyno agent: {words}"));
-    let agent = NatsAgent { agent, url, access: flags.access.access(), name: flags.name.clone(), labels, log };
+    let agent =
+        NatsAgent { agent, url, access: flags.access.access(), name: flags.name.clone(), labels, log };
     serve_nats(agent, &|| stop.load(Ordering::Relaxed)).map_err(failed)?;
     Ok(OK)
 }

@@ -170,7 +170,7 @@ fn agents_at_a_broker_make_one_load_for_one_coordinator_after_another() {
         assert_eq!(received(&server) - before, 9_000);
         let joined = work.record(folder);
         assert_eq!((joined.tally().scheduled, joined.ended()), (9_000, Some(&Ended::ByTime)));
-        assert!(!joined.header.command_line.contains(TOKEN), "{:?}", joined.header.command_line);
+        assert!(!joined.header.command_line.join(" ").contains(TOKEN), "{:?}", joined.header.command_line);
         let names: Vec<&str> = joined.header.agents.iter().map(|agent| agent.name.as_str()).collect();
         assert_eq!(names, ["one", "two"]);
         let mut sum = MemberTally::default();
@@ -181,7 +181,11 @@ fn agents_at_a_broker_make_one_load_for_one_coordinator_after_another() {
         }
         assert_eq!(sum.response, joined.tally().response);
     }
-    let named = format!("run -s {} -d q.txt --count 50 --on '{}?name=two' --start-within 1s", server.address(), broker.url());
+    let named = format!(
+        "run -s {} -d q.txt --count 50 --on '{}?name=two' --start-within 1s",
+        server.address(),
+        broker.url()
+    );
     run(&work, &named).gives(0);
     for agent in &mut agents[..2] {
         assert!(agent.terminate().success(), "{}", agent.said());
@@ -273,7 +277,8 @@ fn an_agent_makes_runs_only_for_whom_its_host_trusts() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let broker = Broker::start(&work, free_port());
-    let load = format!("run -s {} -d q.txt --quiet --start-within 1s --on '{}'", server.address(), broker.url());
+    let load =
+        format!("run -s {} -d q.txt --quiet --start-within 1s --on '{}'", server.address(), broker.url());
     let refused = |config: &str, options: &str, words: &str| {
         let mut agent = agent(&work, &broker.url(), "one", config);
         agent.until_it_says("waits at");
@@ -311,8 +316,10 @@ fn refused_names_and_tokens(work: &Workplace, broker: &Broker<'_>) {
     assert!(!said.stderr.contains("another-word"), "{}", said.stderr);
     work.dnsdyno(&format!("agent --nats {wrong}")).ends_refused(3, &["authorization violation"]);
     let right = broker.url();
-    work.dnsdyno(&format!("agent --nats {right} --name ../one")).ends_refused(2, &["cannot be the name of an agent"]);
-    work.dnsdyno(&format!("agent --nats {right} --label a/b=c")).ends_refused(2, &["write labels as KEY=VALUE"]);
+    work.dnsdyno(&format!("agent --nats {right} --name ../one"))
+        .ends_refused(2, &["cannot be the name of an agent"]);
+    work.dnsdyno(&format!("agent --nats {right} --label a/b=c"))
+        .ends_refused(2, &["write labels as KEY=VALUE"]);
     work.dnsdyno(&format!("agent --nats {right}?site=a")).ends_refused(2, &["--label KEY=VALUE"]);
     work.dnsdyno("agent --nats http://127.0.0.1").ends_refused(2, &["write nats://HOST:PORT"]);
 }
