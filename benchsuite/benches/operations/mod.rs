@@ -1,5 +1,5 @@
 //! The steps of the worker's loop for each query, for `benches/micro.rs`, which measures their time, and
-//! `examples/instructions.rs`, which counts their instructions.
+//! `tests/instructions.rs`, which counts their instructions.
 
 mod echo;
 

@@ -8,18 +8,19 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Observer, Plans, RunError, RunJob, Runner};
-use dnsdyno_sys::clock;
 
 use crate::agent::ALIVE_EVERY;
 use crate::broker::{Access, Broker};
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
+use crate::faults::Faults;
 use crate::link::{Link, Outbox};
 use crate::messages::{AgentFacts, Order, Report};
 use crate::on::{Connected, Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
 use crate::signing::Signer;
+use crate::starting::Agents;
 
 /// Agents that make runs together.
 pub struct Cluster {
@@ -32,21 +33,6 @@ pub struct Cluster {
     _alive: Arc<Vec<Outbox>>,
     /// After everything that sends over them: each waits until that is sent.
     _brokers: Vec<Broker>,
-}
-
-/// What is done when something is wrong with an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults {
-    /// Whether a run goes on with the other agents when one is lost.
-    pub goes_on: bool,
-    /// How well the clocks must be known for a start, in nanoseconds.
-    pub start_within_ns: u64,
-}
-
-impl Default for Faults {
-    fn default() -> Self {
-        Faults { goes_on: false, start_within_ns: 1_000_000 }
-    }
 }
 
 impl Cluster {
@@ -192,17 +178,16 @@ impl Runner for Cluster {
         self.look_at_clocks(CLOCK_EXCHANGES)?;
         let has_to_sign = self.sessions.iter().any(|session| session.addressee.is_some());
         let signer = has_to_sign.then(|| Signer::read(&self.key)).transpose().map_err(ClusterError::Key)?;
-        let running = Running {
+        let agents = Agents {
             signer,
             sessions: &mut self.sessions,
             events: &self.events,
             faults: self.faults,
             workers,
             plan: &job.plans.plan,
-            keep: &job.keep,
             control,
         };
-        running.run(observer)
+        Running { agents, keep: &job.keep }.run(observer)
     }
 }
 
@@ -245,11 +230,6 @@ fn say_alive(outboxes: &Arc<Vec<Outbox>>) -> std::io::Result<()> {
         }
     })?;
     Ok(())
-}
-
-/// The time here, for whoever waits for agents.
-pub(crate) fn now_ns() -> u64 {
-    clock::monotonic_ns()
 }
 
 /// How long the first answer of an agent may take: with the connection of `ssh`.

@@ -45,11 +45,11 @@ impl Files {
         {
             *source = format!("{kind}:{}", files.description(Path::new(path))?);
         }
-        let key = draft.tsig_file.as_mut().filter(|_| keys_are_sent);
-        let paths = [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.ca];
-        for path in paths.into_iter().flatten().chain(key) {
+        let key = draft.tsig_file.take_if(|_| !keys_are_sent);
+        for path in paths_of(draft) {
             *path = files.add(Path::new(path.as_str()))?;
         }
+        draft.tsig_file = draft.tsig_file.take().or(key);
         Ok(files)
     }
 
@@ -214,11 +214,11 @@ impl Store {
             path.map(|path| path.display().to_string()).ok_or_else(|| format!("the file {name} was not sent"))
         };
         // The key of signatures may be one of this host, which its owner has put there.
-        let key = draft.tsig_file.as_mut().filter(|path| path.starts_with(PREFIX));
-        let paths = [&mut draft.queries, &mut draft.zone, &mut draft.replay, &mut draft.ca];
-        for path in paths.into_iter().flatten().chain(key) {
+        let key = draft.tsig_file.take_if(|path| !path.starts_with(PREFIX));
+        for path in paths_of(draft) {
             *path = path_of(path)?;
         }
+        draft.tsig_file = draft.tsig_file.take().or(key);
         draft.tls_key_log.as_deref().map_or(Ok(()), |path| self.named(path).map(drop))?;
         if let Some(source) = &mut draft.source
             && let Some((kind, name)) = source.split_once(':')
@@ -259,6 +259,12 @@ impl Store {
         fs::write(&written, value.to_string()).map_err(failed)?;
         Ok(written.display().to_string())
     }
+}
+
+/// The options that name a file.
+fn paths_of(draft: &mut Draft) -> impl Iterator<Item = &mut String> {
+    let Draft { queries, zone, replay, tsig_file, ca, .. } = draft;
+    [queries, zone, replay, tsig_file, ca].into_iter().flatten()
 }
 
 /// The file of names in a description of stub clients.

@@ -19,8 +19,8 @@ use dnsdyno_measure::{
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
+use crate::first_send::FirstSend;
 use crate::inflight::SentQuery;
-use crate::sender::FirstSend;
 use crate::supply::ReaderWaits;
 
 /// What a worker passes to the collector.

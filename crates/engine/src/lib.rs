@@ -14,6 +14,7 @@ mod coverage;
 mod ends;
 mod fallback;
 mod feed;
+mod first_send;
 mod groups;
 mod inflight;
 mod job;

@@ -16,6 +16,7 @@ use dnsdyno_wire::patch_id;
 
 use crate::connections::{Connections, Retry};
 use crate::ends::End;
+use crate::first_send::FirstSend;
 use crate::groups::{BATCH, Queue, Waiting};
 use crate::inflight::Place;
 use crate::job::SendLimits;
@@ -47,14 +48,6 @@ pub(crate) struct Sender {
     pub(crate) sent_by_channel: Vec<u64>,
     /// The first query that was sent.
     pub(crate) first_send: Option<FirstSend>,
-}
-
-/// When a first query was due, and when it was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FirstSend {
-    /// 0 in a closed loop: all its windows are open from the start.
-    pub(crate) due_ns: u64,
-    pub(crate) sent_ns: u64,
 }
 
 impl Sender {

@@ -358,9 +358,7 @@ fn figures(warning: &Warning) -> String {
         Warning::PortsExhausted { connects, first_port, last_port } => {
             ports_exhausted(*connects, *first_port, *last_port)
         }
-        Warning::PartialIntervals { intervals } => {
-            format!("partial: {} without the part of an agent", counted(*intervals, "interval", "intervals"))
-        }
+        Warning::PartialIntervals { intervals } => partial(*intervals),
         Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
     }
 }
@@ -381,6 +379,10 @@ fn cpus_shared(with: &[Neighbour]) -> String {
     let named = with.iter().filter(|neighbour| !has_busy || is_busy(neighbour));
     let named: Vec<String> = named.map(ToString::to_string).collect();
     format!("CPUs shared: {}", named.join(", "))
+}
+
+fn partial(intervals: u64) -> String {
+    format!("partial: {} without the part of an agent", counted(intervals, "interval", "intervals"))
 }
 
 fn ids_exhausted(waits: u64, sockets: u64) -> String {

@@ -156,8 +156,8 @@ impl Plan {
         }
     }
 
-    /// Sockets or clients of a member in the whole load, at least one per worker: its own number, or its part by weight of those of the
-    /// run. Where others have connections, a member with UDP alone has a socket for each worker.
+    /// Sockets or clients of a member in the whole load, at least one per worker: its own number, or its part by weight
+    /// of those of the run. Where others have connections, a member with UDP alone has a socket for each worker.
     pub fn clients_of(&self, member: &MixMember) -> usize {
         let shares = |one: &MixMember| one.clients.is_none() && self.is_client(one);
         let weights = self.mix.members.iter().filter(|one| shares(one)).map(|one| one.weight);

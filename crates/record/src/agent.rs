@@ -62,7 +62,8 @@ pub struct AgentEnd {
     pub warnings: Vec<Warning>,
 }
 
-/// `partial: lg2 is missing`: which of these agents have no part in an interval with these parts; `None` where all have.
+/// `partial: lg2 is missing`: which of these agents have no part in an interval with these parts; `None` where all
+/// have.
 pub fn missing_words(agents: &[AgentInfo], parts: &[Option<MemberTally>]) -> Option<String> {
     let missing = agents.iter().zip(parts).filter(|(_, part)| part.is_none());
     let names: Vec<&str> = missing.map(|(agent, _)| agent.name.as_str()).collect();

@@ -148,7 +148,7 @@ impl Join {
 
     /// The next interval, as soon as each agent has given its part or is lost. One that every agent lacks is there too,
     /// without a figure, if there is one after it.
-    pub fn next(&mut self) -> Option<Interval> {
+    pub fn take_next(&mut self) -> Option<Interval> {
         let has_more = self.agents.iter().any(|joined| !joined.waiting.is_empty());
         if !has_more || self.awaited().next().is_some() {
             return None;
@@ -259,8 +259,8 @@ impl Join {
         }
         watched.truncate(self.header.watched.len());
         // Each agent has read the whole capture.
-        let replay = sums().find_map(|sum| sum.replay.clone());
-        let answers = sums().filter_map(|sum| sum.answers.clone()).reduce(|mut all, more| {
+        let replay = sums().find_map(|sum| sum.replay);
+        let answers = sums().filter_map(|sum| sum.answers).reduce(|mut all, more| {
             all.merge(&more);
             all
         });
@@ -302,7 +302,7 @@ fn part_of(tally: &Tally) -> MemberTally {
     MemberTally {
         scheduled: tally.scheduled,
         sent: tally.types.iter().map(|of_type| of_type.sent).sum(),
-        ends: tally.ends.clone(),
+        ends: tally.ends,
         response: tally.response.clone(),
         service: tally.service.clone(),
     }

@@ -142,7 +142,8 @@ fn starts_apart(members: &[Member]) -> Option<String> {
     let apart_ns = last.header.started_unix_ns - first.header.started_unix_ns;
     (apart_ns > TOGETHER_NS).then(|| {
         format!(
-            "{} started {} after {}, by the clocks of their hosts: what stands in one interval was not sent at one time",
+            "{} started {} after {}, by the clocks of their hosts: what stands in one interval was not sent at one \
+             time",
             last.info.name,
             length(apart_ns),
             first.info.name
@@ -181,7 +182,7 @@ impl Joining {
                     false => writer.event(&event),
                 })?;
             }
-            while let Some(interval) = join.next() {
+            while let Some(interval) = join.take_next() {
                 self.events_until(interval.to_ns, &mut writer)?;
                 writer.interval(&interval)?;
             }
@@ -199,7 +200,9 @@ impl Joining {
 
     /// The events of the coordinator up to then.
     fn events_until(&mut self, to_ns: u64, writer: &mut RunWriter) -> Result<(), MergeError> {
-        while let Some(event) = self.events.pop_front_if(|event| event.at_ns < to_ns) {
+        while self.events.front().is_some_and(|event| event.at_ns < to_ns)
+            && let Some(event) = self.events.pop_front()
+        {
             writer.event(&event)?;
         }
         Ok(())

@@ -41,7 +41,7 @@ fn sum_of(intervals: &[Interval]) -> Sum {
 
 /// Takes the intervals that are complete.
 fn taken(join: &mut Join) -> Vec<Interval> {
-    std::iter::from_fn(|| join.next()).collect()
+    std::iter::from_fn(|| join.take_next()).collect()
 }
 
 /// Two agents that have given `counts` intervals and their sums.
@@ -113,7 +113,7 @@ fn a_joined_interval_is_given_when_each_agent_has_given_its_part() {
     let mut join = Join::new(&header, &own);
     for agent in [2, 0] {
         assert!(join.interval(agent, part(agent, 0)));
-        assert!(join.next().is_none(), "agent 1 is awaited");
+        assert!(join.take_next().is_none(), "agent 1 is awaited");
     }
     assert_eq!(join.awaited().collect::<Vec<_>>(), [1]);
     assert!(join.interval(1, part(1, 0)));
@@ -160,7 +160,7 @@ fn a_record_whose_coordinator_was_killed_is_in_doubt_by_its_partial_intervals() 
     join.lost(1, "stopped");
     assert!(join.interval(0, part(0, 0)));
     let mut digest = Digest::new(header);
-    digest.interval(&join.next().unwrap());
+    digest.interval(&join.take_next().unwrap());
     assert!(digest.warnings().contains(&Warning::PartialIntervals { intervals: 1 }));
 }
 
@@ -176,7 +176,7 @@ fn an_agent_that_comes_back_late_gives_what_was_not_given_away_without_it() {
     // It sends all that it has, and goes on.
     let late: Vec<bool> = (0..6).map(|index| join.interval(1, part(1, index))).collect();
     assert_eq!(late, [false, false, false, false, true, true]);
-    assert!(join.next().is_none(), "the first agent is awaited");
+    assert!(join.take_next().is_none(), "the first agent is awaited");
     (4..6).for_each(|index| assert!(join.interval(0, part(0, index))));
     for agent in 0..2 {
         join.sum(agent, sum_of(&parts(agent, 6)));
@@ -246,7 +246,7 @@ fn a_number_that_no_run_has_counted_to_costs_nothing() {
     join.lost(1, "gone");
     let far = 1 << 40;
     assert!(join.interval(0, Interval { index: far, ..part(0, 0) }));
-    assert_eq!(join.next().map(|interval| interval.index), Some(far));
+    assert_eq!(join.take_next().map(|interval| interval.index), Some(far));
 }
 
 #[test]

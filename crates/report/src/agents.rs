@@ -102,7 +102,7 @@ pub(crate) fn start(digest: &Digest) -> Option<String> {
 pub(crate) fn as_json(digest: &Digest) -> Value {
     let timeout_ns = digest.header.timeout_ns;
     let one = |Agent { info, tally, end }: Agent<'_>| {
-        let warning = |warning: &dnsdyno_measure::Warning| json!({ "name": warning.name(), "text": warning.to_string() });
+        let warning = |warning: &Warning| json!({ "name": warning.name(), "text": warning.to_string() });
         let mut object = json!({
             "name": info.name,
             "host": info.host,

@@ -500,7 +500,7 @@ pub(crate) fn agents(missing: &[u64]) -> Digest {
             join.found(1);
             join.interval(1, second(index, 1_000, 0));
         }
-        join.next().iter().for_each(|interval| digest.interval(interval));
+        join.take_next().iter().for_each(|interval| digest.interval(interval));
     }
     for (agent, late_ns) in [30_000, 230_000].into_iter().enumerate() {
         let calm = calm_sum(&digest);

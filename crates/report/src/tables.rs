@@ -6,8 +6,8 @@ use dnsdyno_text::layout::Table;
 use crate::text::{head, latencies, queries};
 use crate::{agents, check, fallback, rows};
 
-/// What a reader must know before the figures: the record is incomplete, an agent is missing in it, or its figures are those of
-/// an error.
+/// What a reader must know before the figures: the record is incomplete, an agent is missing in it, or its figures are
+/// those of an error.
 pub fn warnings(digest: &Digest) -> Vec<String> {
     let agents = agents::missing(digest);
     head::incomplete(digest).into_iter().chain(agents).chain(check::refusals(digest)).collect()

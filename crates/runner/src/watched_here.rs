@@ -49,7 +49,7 @@ impl WatchedHere {
     }
 
     /// The next interval with its samples, if they are known.
-    pub fn next(&mut self) -> Option<Interval> {
+    pub fn take_next(&mut self) -> Option<Interval> {
         self.0.next()
     }
 

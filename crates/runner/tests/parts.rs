@@ -1,5 +1,5 @@
-//! Parts of a load on the simulated link: together they are the load of one process, and the joined record is its record
-//! but for who has sent.
+//! Parts of a load on the simulated link: together they are the load of one process, and the joined record is its
+//! record but for who has sent.
 
 use std::cell::RefCell;
 
@@ -40,7 +40,7 @@ fn joined(draft: &Draft, parts: &[&str]) -> (Vec<Interval>, Sum) {
             }
         }
     }
-    let intervals: Vec<Interval> = std::iter::from_fn(|| join.next()).collect();
+    let intervals: Vec<Interval> = std::iter::from_fn(|| join.take_next()).collect();
     (intervals, join.finish(None))
 }
 

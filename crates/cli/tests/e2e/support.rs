@@ -8,6 +8,7 @@
 //! ```
 
 mod record;
+mod remote;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -28,6 +29,7 @@ use tempfile::TempDir;
 
 pub(crate) use record::check_record;
 use record::intervals_of;
+pub(crate) use remote::Remote;
 
 /// The program under test.
 pub(crate) const DNSDYNO: &str = env!("CARGO_BIN_EXE_dnsdyno");

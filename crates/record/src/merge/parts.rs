@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::{Draft, Part};
 use dnsdyno_text::units::{counted, setting};
 
-use super::MergeError;
+use super::error::MergeError;
 use crate::lock::is_in_progress;
 use crate::{AgentInfo, Digest, HOST_FILE, Header, HostInfo, PLAN_FILE, ReadError, RunReader};
 
@@ -124,7 +124,7 @@ pub(super) fn in_order(mut members: Vec<Member>) -> Result<(Vec<Member>, Vec<Str
             return Err(MergeError::Differ { one, other, differences });
         }
     }
-    if let Some([one, other]) = members.array_windows().find(|[one, other]| end(one) > other.part.first) {
+    if let Some([one, other]) = members.windows(2).find(|pair| end(&pair[0]) > pair[1].part.first) {
         return Err(MergeError::Overlap {
             one: one.path.clone(),
             one_part: one.part.to_string(),

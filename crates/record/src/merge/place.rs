@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::MergeError;
+use super::error::MergeError;
 use crate::lock::is_in_progress;
 use crate::{INDEX_FILE, PACKED_FILE, RUN_FILE, WriteError};
 

@@ -2,119 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dnsdyno_lab::{Need, Place, Server, ServerOptions, VethPair, require};
 use dnsdyno_measure::Samples;
 use dnsdyno_record::Digest;
 use rustix::process::Signal;
 
-use crate::support::{Started, Workplace, has_program, real_server};
-
-/// An `sshd` at the far end of a pair of namespaces, and an `ssh` at the near end that may log in there.
-struct Remote {
-    pair: VethPair,
-    folder: tempfile::TempDir,
-    sshd: Child,
-}
-
-impl Remote {
-    /// `None` where this host cannot have one. `force` is a command that logins are given instead of theirs.
-    fn start(force: &str) -> Option<Remote> {
-        if !require(&[Need::Root]) || !has_program("sshd") || !has_program("setpriv") {
-            return None;
-        }
-        let pair = VethPair::new(1).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        for key in ["host_key", "user_key", "other_key"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(path(key))
-                .status();
-            assert!(made.unwrap().success());
-        }
-        let public = |key: &str| fs::read_to_string(path(&format!("{key}.pub"))).unwrap();
-        fs::write(path("authorized_keys"), public("user_key")).unwrap();
-        let (address, port) = (pair.far().ipv4, PORT);
-        fs::write(path("known_hosts"), format!("[{address}]:{port} {}", public("host_key"))).unwrap();
-        let dir = folder.path().display();
-        let config = format!(
-            "Port {port}\nListenAddress {address}\nHostKey {dir}/host_key\nAuthorizedKeysFile {dir}/authorized_keys\n\
-             PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\n{force}\n"
-        );
-        fs::write(path("sshd_config"), config).unwrap();
-        fs::create_dir(path("bin")).unwrap();
-        let ssh = format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir}/ssh_config \"$@\"\n");
-        fs::write(path("bin/ssh"), ssh).unwrap();
-        fs::set_permissions(path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
-        // A /run of its own: sshd wants a folder there.
-        let script = format!(
-            "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec {} -D -f {dir}/sshd_config",
-            ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].into_iter().find(|path| Path::new(path).exists())?
-        );
-        let sshd = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "ip", "netns", "exec", pair.far().name(), "sh", "-c", &script])
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let remote = Remote { pair, folder, sshd };
-        remote.configure("user_key", "known_hosts");
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let answers = || TcpStream::connect(SocketAddr::from((address, port)));
-        while remote.pair.near().enter(answers).unwrap().is_err() {
-            assert!(Instant::now() < deadline, "sshd does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        Some(remote)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Has `ssh` use this key, and know the hosts of this file.
-    fn configure(&self, key: &str, known_hosts: &str) {
-        let dir = self.folder.path().display();
-        let config = format!(
-            "IdentityFile {dir}/{key}\nIdentitiesOnly yes\nUserKnownHostsFile {dir}/{known_hosts}\n\
-             GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\n"
-        );
-        fs::write(self.path("ssh_config"), config).unwrap();
-    }
-
-    /// As in `--watch`.
-    fn watch(&self) -> String {
-        format!("ssh://root@{}:{PORT}", self.pair.far().ipv4)
-    }
-
-    /// A server at the far end.
-    fn server(&self, name: &str) -> Option<Server> {
-        let address = self.pair.far().ipv4.into();
-        let place = Place::in_namespace(self.pair.far());
-        real_server(name, &ServerOptions { address, place, ..ServerOptions::default() })
-    }
-
-    /// Starts dnsdyno at the near end, with that `ssh`.
-    fn run<'a>(&self, work: &'a Workplace, words: &str) -> Started<'a> {
-        let (bin, near) = (self.path("bin"), self.pair.near().name());
-        let script = format!("PATH={}:$PATH exec ip netns exec {near} \"$0\" run {words}", bin.display());
-        work.start_shell_with_keys(&script)
-    }
-}
-
-impl Drop for Remote {
-    fn drop(&mut self) {
-        // The process has this number until it has been waited for.
-        let _ = self.sshd.kill();
-        let _ = self.sshd.wait();
-    }
-}
+use crate::support::{Remote, Workplace, has_program};
 
 fn samples(digest: &Digest, source: usize) -> &Samples {
     digest.watched()[source].as_ref().expect("samples of the whole run")
@@ -131,7 +27,7 @@ fn over_ssh_the_same_series_are_read_as_on_the_host_itself() {
     let Some(remote) = Remote::start("") else { return };
     let Some(server) = remote.server("knot") else { return };
     let work = Workplace::with_queries();
-    let (address, pid, ssh) = (server.address(), server.pid(), remote.watch());
+    let (address, pid, ssh) = (server.address(), server.pid(), remote.address());
     // Enough of them for the server to use some ticks of 10 ms, in which the kernel counts CPU time.
     let load = format!("-s {address} -d q.txt --count 20000 --outstanding 20");
     let ways = [format!("--watch {ssh} -o run"), format!("--watch host={pid} --watch process={pid} -o near")];
@@ -177,7 +73,7 @@ fn a_connection_that_is_cut_in_the_middle_is_an_event_and_comes_back_with_nothin
     let Some(remote) = Remote::start("") else { return };
     let Some(server) = remote.server("knot") else { return };
     let work = Workplace::with_queries();
-    let (address, ssh) = (server.address(), remote.watch());
+    let (address, ssh) = (server.address(), remote.address());
     let words = format!("-s {address} -d q.txt --rate 50 --for 100s --timeout 500ms --watch {ssh} -o run");
     let before = received(&remote);
     let mut run = remote.run(&work, &words);
@@ -218,7 +114,7 @@ fn received(remote: &Remote) -> u64 {
 fn a_host_that_lets_nobody_in_is_an_error_before_the_run_in_the_words_of_ssh() {
     let Some(remote) = Remote::start("") else { return };
     let work = Workplace::with_queries();
-    let (ssh, far) = (remote.watch(), remote.pair.far().ipv4);
+    let (ssh, far) = (remote.address(), remote.pair.far().ipv4);
     let refused = |ssh: &str, words: &[&str]| {
         let words = [words, &["cannot connect", "ssh -o BatchMode=yes"]].concat();
         remote.run(&work, &format!("-s {far} -d q.txt --count 1 --watch {ssh}")).wait().gives(3).says(&words);
@@ -257,7 +153,7 @@ fn a_host_with_busybox_and_a_part_of_the_files_is_watched_by_those_and_the_rest_
     let Some(remote) = Remote::start(&force) else { return };
     let Some(server) = remote.server("nsd") else { return };
     let work = Workplace::with_queries();
-    let words = format!("-s {} -d q.txt --count 100 --watch {} -o run", server.address(), remote.watch());
+    let words = format!("-s {} -d q.txt --count 100 --watch {} -o run", server.address(), remote.address());
     remote.run(&work, &words).wait().gives(0).says(&["no process that this user may see listens"]);
     let digest = work.record("run");
     let [host] = digest.header.watched.as_slice() else { panic!("{:?}", digest.header.watched) };
@@ -267,6 +163,3 @@ fn a_host_with_busybox_and_a_part_of_the_files_is_watched_by_those_and_the_rest_
     assert_eq!(host.counters.get("snmp.Udp.InDatagrams"), Some(&0));
     assert!(names(host, &["softnet.", "netstat."]).is_empty(), "{host:?}");
 }
-
-/// The port of `sshd`.
-const PORT: u16 = 2222;

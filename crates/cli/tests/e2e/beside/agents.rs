@@ -11,7 +11,7 @@ use dnsdyno_responder::{Faults, Running, Share};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::beside::replay::capture_of_clients;
-use crate::support::{Started, Workplace, check_record, responder};
+use crate::support::{DNSDYNO, Remote, Started, Workplace, check_record, responder};
 
 /// The agents that a coordinator has started, by their process numbers.
 fn agents_of(coordinator: &Started<'_>) -> Vec<Pid> {
@@ -358,4 +358,46 @@ fn events(work: &Workplace, folder: &str) -> Vec<Event> {
     lines
         .filter_map(|line| if let dnsdyno_record::Line::Event(event) = line { Some(event) } else { None })
         .collect()
+}
+
+#[test]
+fn agents_over_ssh_need_nothing_on_their_host_but_the_program() {
+    let Some(remote) = Remote::start("") else { return };
+    let Some(server) = remote.server("nsd") else { return };
+    let work = Workplace::with_queries();
+    let agent = format!("{}{DNSDYNO}", remote.address());
+    let on = |agents: &[&str]| {
+        agents.iter().map(|weight| format!("{agent}{weight}")).collect::<Vec<_>>().join(",")
+    };
+    let load = |more: &str| format!("-s {} -d q.txt {more}", server.address());
+    let words = load(&format!("--rate 900 --for 2s --on {} -o ssh --quiet", on(&["", "*2", ""])));
+    remote.run(&work, &words).wait().gives(0);
+    let digest = work.record("ssh");
+    assert_eq!((digest.tally().scheduled, digest.tally().ends.answered), (1_800, 1_800));
+    let names: Vec<_> =
+        digest.header.agents.iter().map(|agent| (agent.name.clone(), agent.workers)).collect();
+    let name = |number: u32| format!("{}-{number}", remote.pair.far().ipv4);
+    assert_eq!(names, [(name(1), 1), (name(2), 2), (name(3), 1)]);
+    for interval in work.intervals("ssh").iter().filter(|interval| interval.tally.scheduled > 0) {
+        let of_agents: Vec<u64> = interval.agents.iter().flatten().map(|agent| agent.scheduled).collect();
+        assert_eq!(of_agents, [225, 450, 225], "interval {}", interval.index);
+    }
+    // A connection that is cut.
+    let words = load(&format!("--rate 300 --for 60s --interval 200ms --on {} -o cut --plain", on(&["", ""])));
+    let mut run = remote.run(&work, &words);
+    run.until("intervals settle", || work.intervals("cut").len() > 3);
+    let links = agents_of(&run);
+    assert_eq!(links.len(), 2, "an ssh each");
+    kill_process(links[0], Signal::KILL).unwrap();
+    run.wait().gives(3).says(&[&format!("the agent {} is lost", name(1))]);
+    // Where the program is not.
+    let words = load(&format!("--rate 10 --for 1s --on {}/none/dnsdyno --quiet", remote.address()));
+    remote
+        .run(&work, &words)
+        .wait()
+        .ends_refused(3, &["/none/dnsdyno", "this must work without a question: ssh"]);
+    // Nobody logs in with this key.
+    remote.configure("other_key", "known_hosts");
+    let words = load(&format!("--rate 10 --for 1s --on {} --quiet", on(&[""])));
+    remote.run(&work, &words).wait().ends_refused(3, &["Permission denied"]);
 }
