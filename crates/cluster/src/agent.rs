@@ -479,7 +479,8 @@ fn cause_of(how: Stop) -> StopCause {
 /// How often each side says that it is there.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(500);
 
-/// After so long without its coordinator, an agent ends its load: with the time that the end takes, within five seconds.
+/// After so long without its coordinator, an agent ends its load: with the time that the end takes, within five
+/// seconds.
 const ALONE_AFTER_NS: u64 = 3_500_000_000;
 
 /// How often a run that waits for its start looks whether it was stopped.

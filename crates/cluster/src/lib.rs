@@ -13,8 +13,8 @@
 //! same start by its own clock, and sends its record as it is written. The coordinator joins the records by adding them
 //! up ([`Join`](dnsdyno_record::Join)).
 //!
-//! A link is the pipes of a process that the coordinator has started, or subjects of a NATS broker, at which agents wait. There
-//! anyone may ask, so each task is signed (`signing`).
+//! A link is the pipes of a process that the coordinator has started, or subjects of a NATS broker, at which agents
+//! wait. There anyone may ask, so each task is signed (`signing`).
 //!
 //! What an agent may load is decided on its own host ([`Permission`]). An agent that hears nothing from its coordinator
 //! ends its load.

@@ -7,9 +7,9 @@
 //!   dnsdyno.agent.NAME.SESSION.from    parts of frames for the coordinator
 //! ```
 //!
-//! What a broker loses when it is restarted is sent again (`parts`), so a link over it is as whole as a pipe. A link has
-//! no end of its own on the coordinator's side: who is silent is named there. An agent ends a session in which nothing
-//! has come for half a minute.
+//! What a broker loses when it is restarted is sent again (`parts`), so a link over it is as whole as a pipe. A link
+//! has no end of its own on the coordinator's side: who is silent is named there. An agent ends a session in which
+//! nothing has come for half a minute.
 
 use std::io;
 use std::sync::Arc;

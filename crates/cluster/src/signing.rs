@@ -11,10 +11,10 @@
 //! what was signed for one agent and one moment is of no use at another.
 //!
 //! What follows in the session (files by their hashes, start, stop) is not signed. It is taken from whoever knows the
-//! session's id, 128 bits from the system that only coordinator and agent have made a subject of. That keeps out who may
-//! publish on the broker and not read there. Who may read what others publish can learn the id, and then stop a run or
-//! spoil it; it cannot begin one, put another file in the place of one that the task names, or send the load elsewhere.
-//! TLS keeps out who reads the wires, and the broker's own permissions keep out other users of it.
+//! session's id, 128 bits from the system that only coordinator and agent have made a subject of. That keeps out who
+//! may publish on the broker and not read there. Who may read what others publish can learn the id, and then stop a run
+//! or spoil it; it cannot begin one, put another file in the place of one that the task names, or send the load
+//! elsewhere. TLS keeps out who reads the wires, and the broker's own permissions keep out other users of it.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -167,8 +167,8 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    /// What the signature is of. Agent, session and nonce are compared with those that are known here, which have no line
-    /// feed: so nothing can be read as another field.
+    /// What the signature is of. Agent, session and nonce are compared with those that are known here, which have no
+    /// line feed: so nothing can be read as another field.
     fn statement(&self) -> Vec<u8> {
         let hash = hexadecimal(digest(&SHA256, self.task.as_bytes()).as_ref());
         let Signed { agent, session, nonce, expires_unix_s, .. } = self;

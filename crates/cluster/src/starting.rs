@@ -251,8 +251,8 @@ impl Agents<'_> {
     }
 }
 
-/// The limits at which an agent stops by itself, at once: they are those of its workers. What is judged by the figures of
-/// intervals is judged by the coordinator.
+/// The limits at which an agent stops by itself, at once: they are those of its workers. What is judged by the figures
+/// of intervals is judged by the coordinator.
 fn limits_of(plan: &Plan) -> Option<Vec<String>> {
     let is_limit =
         |text: &&String| LIMIT_KINDS.iter().any(|kind| text.trim().to_lowercase().starts_with(kind));
@@ -266,8 +266,8 @@ fn watched_there(plan: &Plan) -> Option<Vec<Masked>> {
     Some(plan.watch.iter().zip(texts).filter(is_there).map(|(_, text)| text.clone()).collect())
 }
 
-const NO_SECRETS: &str = "secrets do not pass a broker: put the key into a file of the same path on each agent's host, and \
-                          give --tsig-file PATH, from the root";
+const NO_SECRETS: &str = "secrets do not pass a broker: put the key into a file of the same path on each agent's host, \
+                          and give --tsig-file PATH, from the root";
 
 /// From the order to the start, beside what the workers need: the way of the order, and the folder of the record.
 const START_MARGIN_NS: u64 = 300_000_000;

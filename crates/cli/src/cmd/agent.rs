@@ -1,5 +1,5 @@
-//! `dnsdyno agent`: make parts of runs for a coordinator, which starts this over SSH, or finds it at a NATS broker; and the
-//! agents of a coordinator: `--on`, `dnsdyno agents`.
+//! `dnsdyno agent`: make parts of runs for a coordinator, which starts this over SSH, or finds it at a NATS broker; and
+//! the agents of a coordinator: `--on`, `dnsdyno agents`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,8 +32,8 @@ pub(crate) struct AgentFlags {
     /// Serve the coordinator that has started this process, over standard input and output
     #[arg(long, required_unless_present = "nats", conflicts_with = "nats")]
     pub(crate) stdio: bool,
-    /// Wait for coordinators at a NATS broker: nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before
-    /// the host if wanted
+    /// Wait for coordinators at a NATS broker: nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@
+    /// before the host if wanted
     #[arg(long, value_name = "URL")]
     pub(crate) nats: Option<String>,
     /// With --nats: what this agent is chosen by (--on 'nats://BROKER?KEY=VALUE'); may be given several times
@@ -44,8 +44,8 @@ pub(crate) struct AgentFlags {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) access: AccessFlags,
-    /// What this agent may load (TOML) [default: /etc/dnsdyno/agent.toml, or ~/.config/dnsdyno/agent.toml, where there is
-    /// one]
+    /// What this agent may load (TOML) [default: /etc/dnsdyno/agent.toml, or ~/.config/dnsdyno/agent.toml, where there
+    /// is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Where it keeps the records of its parts until the coordinator has them [default: a folder in ~/.cache/dnsdyno]
@@ -55,7 +55,8 @@ pub(crate) struct AgentFlags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Make the key that signs tasks for agents at a NATS broker, in ~/.config/dnsdyno/agents.key; prints its public half
+    /// Make the key that signs tasks for agents at a NATS broker, in ~/.config/dnsdyno/agents.key; prints its public
+    /// half
     Keys,
 }
 
@@ -80,8 +81,9 @@ impl AccessFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Agents")]
 pub(crate) struct OnFlags {
-    /// Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N
-    /// processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker; HOST*2 has twice the share of the others
+    /// Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for
+    /// N processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker;
+    /// HOST*2 has twice the share of the others
     #[arg(long, value_name = "AGENTS")]
     pub(crate) on: Option<String>,
     /// With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]

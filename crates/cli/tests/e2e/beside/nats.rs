@@ -1,5 +1,5 @@
-//! Agents at a NATS broker: they make one load as those over pipes do, lose nothing with the broker, and make runs only for
-//! whom their own host trusts.
+//! Agents at a NATS broker: they make one load as those over pipes do, lose nothing with the broker, and make runs only
+//! for whom their own host trusts.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -76,9 +76,7 @@ impl<'a> Broker<'a> {
     fn start(work: &'a Workplace, port: u16) -> Broker<'a> {
         work.write(
             "broker.conf",
-            format!(
-                "listen: 127.0.0.1:{port}\nmax_payload: 4096\nauthorization {{ token: \"{TOKEN}\" }}\nwrite_deadline: 10s\n"
-            ),
+            format!("listen: 127.0.0.1:{port}\nmax_payload: 4096\nauthorization {{ token: \"{TOKEN}\" }}\n"),
         );
         let mut command = Command::new("nats-server");
         command.args(["-c", "broker.conf"]);
