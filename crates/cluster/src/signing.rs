@@ -51,8 +51,8 @@ pub enum KeyError {
     },
     /// There is none.
     #[error(
-        "{path}: {source}: over NATS each task is signed: make a key with `dnsdyno agent keys`, and put its public half \
-         into trusted-keys of each agent",
+        "{path}: {source}: over NATS each task is signed: make a key with `dnsdyno agent keys`, and put its public \
+         half into trusted-keys of each agent",
         path = path.display()
     )]
     None {
