@@ -48,7 +48,7 @@ pub enum ClusterError {
     },
     /// Agents that are wanted are not there.
     #[error(
-        "{url}: {found} agents of these labels have answered: start more (`dnsdyno agent --nats URL --label KEY=VALUE`) \
+        "{url}: {found} agents have these labels: start more (`dnsdyno agent --nats URL --label KEY=VALUE`) \
          or ask for fewer labels"
     )]
     FewAgents {

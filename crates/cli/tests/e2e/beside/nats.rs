@@ -189,7 +189,7 @@ fn agents_at_a_broker_make_one_load_for_one_coordinator_after_another() {
         assert!(agent.terminate().success(), "{}", agent.said());
     }
     assert!(left_behind(&work).is_empty(), "{:?}", left_behind(&work));
-    run(&work, &named).ends_refused(3, &["0 agents of these labels"]);
+    run(&work, &named).ends_refused(3, &["0 agents have these labels"]);
 }
 
 #[test]
