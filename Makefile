@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdist hickory-dns
-# To compile the in-kernel programs again, for hosts of our own in network namespaces (firewall, SSH), and to ask our own server.
-TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static
+# To compile the in-kernel programs again, for hosts of our own in network namespaces (firewall, SSH), to ask our own server, and the broker of agents.
+TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static nats-server
 # For the report page: its build, and its tests in a browser.
 WEB := nodejs npm chromium
 # For servers whose zones are in a database: the database, and what BIND's module is built with.

@@ -1,6 +1,6 @@
 //! How a coordinator grows with its agents: so many imaginary ones, over pipes of this process, which send records that
-//! were made before. Prints the time to the start, the time to join, and CPU time and memory of the coordinator's process
-//! (the agents are in it, and do little: the record of each is made once).
+//! were made before. Prints the time to the start, the time to join, and CPU time and memory of the coordinator's
+//! process (the agents are in it, and do little: the record of each is made once).
 //!
 //! ```text
 //!   cargo run --release -p dnsdyno-cluster --example imaginary_agents -- 10 100 1000
@@ -45,7 +45,7 @@ fn one(count: usize) -> Result<(), Failed> {
     }
     let (cpu_before, begun) = (cpu_time()?, Instant::now());
     let faults = Faults { start_within_ns: 60_000_000_000, ..Faults::default() };
-    let mut cluster = Cluster::over(links, faults)?;
+    let mut cluster = Cluster::over(links, faults, simulated)?;
     let connected = begun.elapsed();
     let plans = cluster.validate(&draft(count, None))?;
     let mut seen = Seen { begun: Instant::now(), started: Duration::ZERO };
@@ -92,9 +92,14 @@ fn draft(agents: usize, part: Option<String>) -> Draft {
     }
 }
 
+/// What validates options, and makes the record of an agent.
+fn simulated() -> Box<dyn Runner> {
+    Box::new(SimulatedRunner { server: SimConfig { oversleep_ns: 20_000, ..SimConfig::default() } })
+}
+
 /// The lines of the record of one agent.
 fn record(agents: usize) -> Result<Vec<Vec<u8>>, Failed> {
-    let mut runner = SimulatedRunner { server: SimConfig { oversleep_ns: 20_000, ..SimConfig::default() } };
+    let mut runner = simulated();
     let plans = runner.validate(&draft(agents, Some(format!("1/{agents}"))))?;
     let lines = RefCell::new(Vec::new());
     let copy = |line: &[u8]| lines.borrow_mut().push(line.to_vec());

@@ -1,14 +1,15 @@
-//! The agent: makes its part of each run that its coordinator wants, with a [`LocalRunner`], and sends the record as it
+//! The agent: makes its part of each run that its coordinator wants, with a runner of its
+//! host, and sends the record as it
 //! grows.
 //!
 //! ```text
-//!   link ──► this thread: orders, clocks, files      ──► thread of a run ──► LocalRunner ──► its own record
+//!   link ──► this thread: orders, clocks, files      ──► thread of a run ──► runner ──► its own record
 //!        ◄── a thread that sends ◄───────────────────────── lines, notes, intervals
 //!            a thread that looks: says that it is there, and ends the load when nobody says so here
 //! ```
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,9 +19,10 @@ use std::{fs, io};
 use dnsdyno_plan::Draft;
 use dnsdyno_queries::TsigText;
 use dnsdyno_record::HostInfo;
-use dnsdyno_runner::{Control, Keep, Live, LocalRunner, Note, Observer, RunError, RunJob, Runner, StopCause};
+use dnsdyno_runner::{Control, Keep, Live, Note, Observer, RunError, RunJob, Runner, StopCause};
 use dnsdyno_sys::process::effective_user;
 use dnsdyno_sys::{clock, thread as sys_thread};
+use dnsdyno_text::shown;
 
 use crate::files::Store;
 use crate::frame::{Frame, Kind};
@@ -28,6 +30,7 @@ use crate::link::{Link, Outbox, Receive};
 use crate::messages::{AgentFacts, Order, PROTOCOL, Passed, Report, Stop, Task};
 use crate::permission::Permission;
 use crate::process_link;
+use crate::signing::{Door, Refusal, Signed, unix_s};
 
 /// An agent of this host.
 #[derive(Debug)]
@@ -36,7 +39,12 @@ pub struct Agent {
     pub permission: Permission,
     /// Where it keeps records and files, in a folder of its own, which it removes when nothing in it is needed.
     pub folder: PathBuf,
+    /// Makes what makes its runs.
+    pub runner: MakeRunner,
 }
+
+/// Makes a runner, in the thread that uses it.
+pub type MakeRunner = fn() -> Box<dyn Runner>;
 
 /// Serves the coordinator that has started this process, over standard input and output, until it ends. Returns the
 /// folder of records that the coordinator has not received whole, if there are any.
@@ -53,13 +61,48 @@ pub fn serve(agent: Agent) -> io::Result<Option<PathBuf>> {
 /// As of [`serve`].
 pub fn serve_over(agent: Agent, link: Link) -> io::Result<Option<PathBuf>> {
     let Link { send, receive } = link;
-    Session::begin(agent, Outbox::new(send)?)?.serve(receive)
+    Session::begin(agent, Outbox::new(send)?, None)?.serve(receive)
+}
+
+/// The same over a link at whose other end anyone may be.
+pub(crate) fn serve_guarded(agent: Agent, link: Link, guarded: Guarded) -> io::Result<Option<PathBuf>> {
+    let Link { send, receive } = link;
+    Session::begin(agent, Outbox::new(send)?, Some(guarded))?.serve(receive)
+}
+
+/// What stands between an agent and coordinators that it has not been started by.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    pub(crate) door: Door,
+    pub(crate) turn: Turn,
+    pub(crate) log: fn(&str),
+}
+
+/// One coordinator at a time has the load of an agent: what it may load is meant for all of them together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turn(Arc<AtomicBool>);
+
+/// Whoever has the turn. It ends with this.
+struct Taken(Turn);
+
+impl Turn {
+    fn take(&self) -> Option<Taken> {
+        let was_taken = self.0.swap(true, Ordering::AcqRel);
+        (!was_taken).then(|| Taken(self.clone()))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Release);
+    }
 }
 
 /// An agent with a coordinator.
 struct Session {
     agent: Agent,
     outbox: Outbox,
+    guarded: Option<Guarded>,
     store: Store,
     /// A task whose files are on their way, and how many of them.
     incoming: Option<(Box<Task>, usize)>,
@@ -80,12 +123,20 @@ struct RunInProgress {
 /// What the thread that looks has to know.
 struct Shared {
     heard_ns: AtomicU64,
+    /// Of a guarded session, from its first task on, until nobody is there and nothing is made.
+    turn: Mutex<Option<Taken>>,
+    makes: AtomicBool,
     control: Mutex<Option<Arc<Control>>>,
 }
 
 impl Session {
-    fn begin(agent: Agent, outbox: Outbox) -> io::Result<Session> {
-        let shared = Arc::new(Shared { heard_ns: clock::monotonic_ns().into(), control: Mutex::default() });
+    fn begin(agent: Agent, outbox: Outbox, guarded: Option<Guarded>) -> io::Result<Session> {
+        let shared = Arc::new(Shared {
+            heard_ns: clock::monotonic_ns().into(),
+            turn: Mutex::default(),
+            makes: false.into(),
+            control: Mutex::default(),
+        });
         let (looking, looked) = (Arc::downgrade(&shared), outbox.clone());
         thread::Builder::new().name("looks".to_owned()).spawn(move || {
             while let Some(shared) = looking.upgrade() {
@@ -95,8 +146,19 @@ impl Session {
                 thread::sleep(ALIVE_EVERY);
             }
         })?;
-        let store = Store::new(agent.folder.join("files"));
-        Ok(Session { agent, outbox, store, incoming: None, run: None, shared, runs: 0, unreceived: None })
+        // A task of whoever is on a broker names no file of this host.
+        let store = Store::new(agent.folder.join("files"), guarded.is_none());
+        Ok(Session {
+            agent,
+            outbox,
+            guarded,
+            store,
+            incoming: None,
+            run: None,
+            shared,
+            runs: 0,
+            unreceived: None,
+        })
     }
 
     /// Follows orders until the link ends.
@@ -137,8 +199,22 @@ impl Session {
                 sent_ns: clock::monotonic_ns(),
             }),
             Order::Alive => {}
-            Order::Prepare(task) => self.prepare(task),
+            Order::Prepare(task) => match self.guarded {
+                None => self.prepare(task),
+                Some(_) => self.refuse(&Refusal::Unsigned.to_string(), false),
+            },
+            Order::Nonce => {
+                let nonce = self.guarded.as_mut().and_then(|guarded| guarded.door.nonce());
+                nonce.into_iter().for_each(|nonce| self.outbox.message(&Report::Nonce(nonce)));
+            }
+            Order::Signed(signed) => self.admit(&signed),
             Order::File { hash, bytes } => {
+                let is_named = |(task, _): &(Box<Task>, usize)| {
+                    task.files.iter().any(|info| info.hash == hash && info.bytes == bytes)
+                };
+                if !self.incoming.as_ref().is_some_and(is_named) {
+                    return self.log(&format!("a file {} that no task names", shown(&hash, 80)));
+                }
                 let kept = self.store.begin(&hash, bytes);
                 if kept.is_err() || bytes == 0 {
                     self.file_came(kept);
@@ -162,6 +238,38 @@ impl Session {
                     let _ = fs::remove_dir_all(folder);
                 }
             }
+        }
+    }
+
+    /// Takes a task over a link at whose other end anyone may be.
+    fn admit(&mut self, signed: &Signed) {
+        let Some(guarded) = &mut self.guarded else { return };
+        let task = match guarded.door.admit(signed, unix_s()) {
+            Ok(task) => task,
+            Err(refusal) => return self.refuse(&refusal.to_string(), false),
+        };
+        let has_turn = {
+            let mut taken = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if taken.is_none() {
+                *taken = guarded.turn.take();
+            }
+            taken.is_some()
+        };
+        match has_turn {
+            true => self.prepare(Box::new(task)),
+            false => self.refuse("it makes the load of another coordinator", false),
+        }
+    }
+
+    fn refuse(&self, why: &str, is_bad_input: bool) {
+        self.log(why);
+        self.outbox.message(&Report::Refused { why: why.to_owned(), is_bad_input });
+    }
+
+    /// Tells the owner of this host what was refused, where others than its users can ask.
+    fn log(&self, why: &str) {
+        if let Some(guarded) = &self.guarded {
+            (guarded.log)(&format!("refused: {why}"));
         }
     }
 
@@ -202,7 +310,7 @@ impl Session {
         let folder = self.agent.folder.join(format!("run-{}", self.runs));
         let draft = match self.draft_of(&task) {
             Ok(draft) => draft,
-            Err(why) => return self.outbox.message(&Report::Refused { why, is_bad_input: true }),
+            Err(why) => return self.refuse(&why, true),
         };
         let control = Arc::new(Control::default());
         let (start, starts) = channel();
@@ -210,16 +318,24 @@ impl Session {
             draft,
             may_load: task.may_load,
             permission: self.agent.permission.clone(),
+            runner: self.agent.runner,
             folder: folder.clone(),
             outbox: self.outbox.clone(),
+            log: self.guarded.as_ref().map(|guarded| guarded.log),
             control: Arc::clone(&control),
             starts,
         };
         *self.shared.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&control));
-        let spawned = thread::Builder::new().name("run".to_owned()).spawn(move || part.make());
+        let shared = Arc::clone(&self.shared);
+        shared.makes.store(true, Ordering::Release);
+        let spawned = thread::Builder::new().name("run".to_owned()).spawn(move || {
+            part.make();
+            shared.makes.store(false, Ordering::Release);
+        });
         match spawned {
             Ok(thread) => self.run = Some(RunInProgress { control, start, thread }),
             Err(error) => {
+                self.shared.makes.store(false, Ordering::Release);
                 let why = RunError::Thread(error).to_string();
                 self.outbox.message(&Report::Refused { why, is_bad_input: false });
             }
@@ -253,10 +369,14 @@ impl Shared {
     /// Ends the load when nothing was heard of the coordinator for too long.
     fn end_if_alone(&self) {
         let silent_ns = clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        if silent_ns > ALONE_AFTER_NS
-            && let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner)
-        {
+        if silent_ns <= ALONE_AFTER_NS {
+            return;
+        }
+        if let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner) {
             control.end(StopCause::HangUp);
+        }
+        if !self.makes.load(Ordering::Acquire) {
+            self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
         }
     }
 }
@@ -266,8 +386,11 @@ struct Part {
     draft: Draft,
     may_load: bool,
     permission: Permission,
+    runner: MakeRunner,
     folder: PathBuf,
     outbox: Outbox,
+    /// Of a guarded session.
+    log: Option<fn(&str)>,
     control: Arc<Control>,
     starts: Receiver<u64>,
 }
@@ -276,14 +399,17 @@ impl Part {
     fn make(self) {
         let report = match self.run() {
             Ok(()) => Report::Ended,
-            Err((why, is_bad_input)) => Report::Refused { why, is_bad_input },
+            Err((why, is_bad_input)) => {
+                self.log.iter().for_each(|log| log(&format!("refused: {why}")));
+                Report::Refused { why, is_bad_input }
+            }
         };
         self.outbox.message(&report);
     }
 
     fn run(&self) -> Result<(), (String, bool)> {
         let failed = |error: RunError| (error.to_string(), error.is_bad_input());
-        let mut runner = LocalRunner;
+        let mut runner = (self.runner)();
         let plans = runner.validate(&self.draft).map_err(failed)?;
         self.permission.check(&plans.plan, self.may_load).map_err(|why| (why.to_string(), true))?;
         let host = HostInfo::gather(plans.plan.target.address.ip());
@@ -361,7 +487,8 @@ fn cause_of(how: Stop) -> StopCause {
 /// How often each side says that it is there.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(500);
 
-/// After so long without its coordinator, an agent ends its load: with the time that the end takes, within five seconds.
+/// After so long without its coordinator, an agent ends its load: with the time that the end takes, within five
+/// seconds.
 const ALONE_AFTER_NS: u64 = 3_500_000_000;
 
 /// How often a run that waits for its start looks whether it was stopped.

@@ -1,22 +1,25 @@
 //! The coordinator: a [`Runner`] whose runs are made by agents.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dnsdyno_plan::{Draft, Plan};
-use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Observer, Plans, RunError, RunJob, Runner};
+use dnsdyno_runner::{Control, FinishedRun, Observer, Plans, RunError, RunJob, Runner};
 
-use crate::agent::ALIVE_EVERY;
+use crate::agent::{ALIVE_EVERY, MakeRunner};
+use crate::broker::{Access, Broker};
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::faults::Faults;
 use crate::link::{Link, Outbox};
 use crate::messages::{AgentFacts, Order, Report};
-use crate::on::{Destination, Place};
+use crate::on::{Connected, Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
+use crate::signing::Signer;
 use crate::starting::Agents;
 
 /// Agents that make runs together.
@@ -24,32 +27,59 @@ pub struct Cluster {
     sessions: Vec<Session>,
     events: Receiver<(usize, Event)>,
     faults: Faults,
+    /// What validates options here.
+    alone: MakeRunner,
+    /// The file of the key that signs tasks.
+    key: PathBuf,
     /// The agents hear of the coordinator while it is there.
     _alive: Arc<Vec<Outbox>>,
+    /// After everything that sends over them: each waits until that is sent.
+    _brokers: Vec<Broker>,
 }
 
 impl Cluster {
-    /// Starts the agents, and waits until each has answered.
+    /// Starts the agents, and waits until each has answered. Options are validated as for a run `alone`, on this host.
     ///
     /// # Errors
     /// An agent cannot be started, does not answer, or is of a version that cannot be used.
-    pub fn connect(destinations: Vec<Destination>, faults: Faults) -> Result<Cluster, ClusterError> {
-        let connect = |destination: Destination| destination.connect().map(|link| (destination, link));
-        Cluster::over(destinations.into_iter().map(connect).collect::<Result<_, _>>()?, faults)
+    pub fn connect(
+        destinations: Vec<Destination>,
+        faults: Faults,
+        access: &Access,
+        alone: MakeRunner,
+    ) -> Result<Cluster, ClusterError> {
+        let (connected, brokers) = Destination::connect_all(destinations, access)?;
+        let key = access.key.clone().unwrap_or_else(Signer::usual_path);
+        Cluster::begin(connected, brokers, faults, (key, alone))
     }
 
     /// The same with links that were made in another way.
     ///
     /// # Errors
     /// As of [`connect`](Self::connect).
-    pub fn over(links: Vec<(Destination, Link)>, faults: Faults) -> Result<Cluster, ClusterError> {
+    pub fn over(
+        links: Vec<(Destination, Link)>,
+        faults: Faults,
+        alone: MakeRunner,
+    ) -> Result<Cluster, ClusterError> {
+        let direct = |(destination, link)| Connected { destination, link, addressee: None };
+        let rest = (Signer::usual_path(), alone);
+        Cluster::begin(links.into_iter().map(direct).collect(), vec![], faults, rest)
+    }
+
+    fn begin(
+        connected: Vec<Connected>,
+        brokers: Vec<Broker>,
+        faults: Faults,
+        (key, alone): (PathBuf, MakeRunner),
+    ) -> Result<Cluster, ClusterError> {
         let (sender, events) = channel();
-        let open = |(number, link)| Session::open(link, number, sender.clone());
+        let open = |(number, connected)| Session::open(connected, number, sender.clone());
         let sessions: Vec<Session> =
-            links.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
+            connected.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
         let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
         say_alive(&alive).map_err(ClusterError::Thread)?;
-        let mut cluster = Cluster { sessions, events, faults, _alive: alive };
+        let mut cluster = Cluster { sessions, events, faults, key, alone, _alive: alive, _brokers: brokers };
         cluster.greet()?;
         cluster.look_at_clocks(CLOCK_EXCHANGES)?;
         Ok(cluster)
@@ -84,6 +114,7 @@ impl Cluster {
         let destination = &self.sessions[number].destination;
         let command = match &destination.place {
             Place::Local => "dnsdyno agent --stdio </dev/null".to_owned(),
+            Place::Nats(url) => format!("dnsdyno agents '{url}'"),
             Place::Exec(words) => format!("{} --version", words.join(" ")),
             Place::Ssh { destination, port, program } => {
                 let port = port.map(|port| format!("-p {port} ")).unwrap_or_default();
@@ -135,10 +166,11 @@ impl Runner for Cluster {
             let why = "each agent gets a part of its own: remove it";
             return Err(ClusterError::Option { option: "part", why }.into());
         }
-        let alone = LocalRunner.validate(draft)?.plan;
+        let runner = (self.alone)();
+        let alone = runner.validate(draft)?.plan;
         let workers: u32 = deal(&self.hands(), needed(draft, &alone))?.iter().sum();
         // An exact number: the plan is that of one process with all workers.
-        LocalRunner.validate(&Draft { workers: Some(workers as usize), ..draft.clone() })
+        runner.validate(&Draft { workers: Some(workers as usize), ..draft.clone() })
     }
 
     fn run(
@@ -153,7 +185,10 @@ impl Runner for Cluster {
         }
         let workers = deal(&self.hands(), Needed::Exactly(job.plans.plan.part.of))?;
         self.look_at_clocks(CLOCK_EXCHANGES)?;
+        let has_to_sign = self.sessions.iter().any(|session| session.addressee.is_some());
+        let signer = has_to_sign.then(|| Signer::read(&self.key)).transpose().map_err(ClusterError::Key)?;
         let agents = Agents {
+            signer,
             sessions: &mut self.sessions,
             events: &self.events,
             faults: self.faults,
@@ -173,7 +208,9 @@ impl From<ClusterError> for RunError {
             | ClusterError::Option { .. }
             | ClusterError::FewWorkers { .. }
             | ClusterError::Weights { .. }
-            | ClusterError::File { .. } => true,
+            | ClusterError::File { .. }
+            | ClusterError::Key(_)
+            | ClusterError::Name { .. } => true,
             _ => false,
         };
         RunError::Agents { why: error.to_string(), is_bad_input }

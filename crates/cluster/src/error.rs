@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::signing::KeyError;
+
 /// Why agents cannot be used. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -34,10 +36,40 @@ pub enum ClusterError {
         /// What to try by hand.
         command: String,
     },
+    /// A broker cannot be used.
+    #[error("{url}: {why}")]
+    Broker {
+        /// The broker.
+        url: String,
+        /// Why.
+        why: String,
+        /// Whether it refuses, or the files for it cannot be read: trying again is of no use.
+        is_refused: bool,
+    },
+    /// Agents that are wanted are not there.
+    #[error(
+        "{url}: {found} agents have these labels: start more (`dnsdyno agent --nats URL --label KEY=VALUE`) \
+         or ask for fewer labels"
+    )]
+    FewAgents {
+        /// The broker.
+        url: String,
+        /// Those that are.
+        found: usize,
+    },
+    /// An agent cannot be called so.
+    #[error("`{name}` cannot be the name of an agent: give --name of letters, digits, - and _")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// No task can be signed.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// An agent speaks another protocol.
     #[error(
-        "{name}: its dnsdyno {theirs} speaks protocol {protocol} of agents, and this one ({ours}) speaks {own}: install \
-         the same version on both"
+        "{name}: its dnsdyno {theirs} speaks protocol {protocol} of agents, and this one ({ours}) speaks {own}: \
+         install the same version on both"
     )]
     OtherProtocol {
         /// The agent.

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use dnsdyno_plan::Draft;
+use dnsdyno_text::shown;
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
 
@@ -25,9 +26,11 @@ pub(crate) struct Files {
 impl Files {
     /// Names the files of `draft` by their content.
     ///
+    /// The file of a key is sent only where `keys_are_sent`: otherwise each agent's host has one at the same path.
+    ///
     /// # Errors
     /// A file cannot be read, or an option means standard input or a file that a run writes.
-    pub(crate) fn of(draft: &mut Draft) -> Result<Files, ClusterError> {
+    pub(crate) fn of(draft: &mut Draft, keys_are_sent: bool) -> Result<Files, ClusterError> {
         if [&draft.queries, &draft.replay].into_iter().flatten().any(|path| path == "-") {
             let why = "its agents cannot read this standard input: put it into a file";
             return Err(ClusterError::Option { option: "queries -", why });
@@ -42,9 +45,11 @@ impl Files {
         {
             *source = format!("{kind}:{}", files.description(Path::new(path))?);
         }
+        let key = draft.tsig_file.take_if(|_| !keys_are_sent);
         for path in paths_of(draft) {
             *path = files.add(Path::new(path.as_str()))?;
         }
+        draft.tsig_file = draft.tsig_file.take().or(key);
         Ok(files)
     }
 
@@ -116,6 +121,8 @@ impl Files {
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
+    /// Whether a plan may name files of this host by their paths.
+    takes_paths: bool,
     incoming: Option<Incoming>,
 }
 
@@ -128,8 +135,8 @@ struct Incoming {
 }
 
 impl Store {
-    pub(crate) fn new(folder: PathBuf) -> Store {
-        Store { folder, incoming: None }
+    pub(crate) fn new(folder: PathBuf, takes_paths: bool) -> Store {
+        Store { folder, takes_paths, incoming: None }
     }
 
     /// Where a file is on this host; `None` where it has to be sent.
@@ -140,7 +147,7 @@ impl Store {
             let size = fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len());
             size == Some(info.bytes) && hash_of(path).is_ok_and(|(hash, _)| hash == info.hash)
         };
-        [own, there].into_iter().find(|path| is_same(path))
+        [Some(own), Some(there).filter(|_| self.takes_paths)].into_iter().flatten().find(|path| is_same(path))
     }
 
     /// The hashes of the files that have to be sent.
@@ -158,7 +165,7 @@ impl Store {
     /// It cannot be kept, in words.
     pub(crate) fn begin(&mut self, hash: &str, bytes: u64) -> Result<(), String> {
         if !is_hash(hash) {
-            return Err(format!("`{}` is no hash of a file", dnsdyno_text::shown(hash, 80)));
+            return Err(format!("`{}` is no hash of a file", shown(hash, 80)));
         }
         let path = self.folder.join(format!("{hash}.part"));
         let open = || -> io::Result<File> {
@@ -201,14 +208,18 @@ impl Store {
     /// A file is not there, in words.
     pub(crate) fn resolve(&self, draft: &mut Draft, files: &[FileInfo]) -> Result<(), String> {
         let path_of = |name: &str| -> Result<String, String> {
-            let Some(hash) = name.strip_prefix(PREFIX) else { return Ok(name.to_owned()) };
+            let Some(hash) = name.strip_prefix(PREFIX) else { return self.named(name) };
             let info = files.iter().find(|info| info.hash == hash);
             let path = info.and_then(|info| self.find(info));
             path.map(|path| path.display().to_string()).ok_or_else(|| format!("the file {name} was not sent"))
         };
+        // The key of signatures may be one of this host, which its owner has put there.
+        let key = draft.tsig_file.take_if(|path| !path.starts_with(PREFIX));
         for path in paths_of(draft) {
             *path = path_of(path)?;
         }
+        draft.tsig_file = draft.tsig_file.take().or(key);
+        draft.tls_key_log.as_deref().map_or(Ok(()), |path| self.named(path).map(drop))?;
         if let Some(source) = &mut draft.source
             && let Some((kind, name)) = source.split_once(':')
         {
@@ -216,6 +227,14 @@ impl Store {
             *source = format!("{kind}:{}", self.with_names(&path, &path_of)?);
         }
         Ok(())
+    }
+
+    /// A file that a plan names by its path.
+    fn named(&self, path: &str) -> Result<String, String> {
+        match self.takes_paths {
+            true => Ok(path.to_owned()),
+            false => Err(format!("`{}` is a path, and no hash of a file", shown(path, 80))),
+        }
     }
 
     /// The description of clients with the path of its file of names.
@@ -229,7 +248,10 @@ impl Store {
         let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return Ok(path.to_owned()) };
         let Some(names) = file_of_names(&mut value) else { return Ok(path.to_owned()) };
         let Some(found) = names.as_str().filter(|name| name.starts_with(PREFIX)) else {
-            return Ok(path.to_owned());
+            return names
+                .as_str()
+                .map_or(Ok(()), |name| self.named(name).map(drop))
+                .map(|()| path.to_owned());
         };
         *names = path_of(found)?.into();
         fs::create_dir_all(&self.folder).map_err(failed)?;
@@ -328,9 +350,9 @@ mod tests {
         fs::write(&path, "a.test A\n".repeat(100_000)).unwrap();
         let name = Some(path.display().to_string());
         let mut draft = Draft { queries: name.clone(), zone: name, ..Draft::default() };
-        let files = Files::of(&mut draft).unwrap();
+        let files = Files::of(&mut draft, true).unwrap();
         assert!(draft.queries.as_deref().unwrap().starts_with(PREFIX) && draft.queries == draft.zone);
-        let mut store = Store::new(there.path().join("files"));
+        let mut store = Store::new(there.path().join("files"), true);
         assert!(store.lacks(&files.infos()).is_empty(), "on the same host it is there");
         // On another host there is none of this path.
         let elsewhere: Vec<FileInfo> = files
@@ -358,8 +380,8 @@ mod tests {
         let path = here.path().join("clients.json");
         fs::write(&path, r#"{"clients":3,"names":{"kind":"stub","queries":"names.txt"}}"#).unwrap();
         let mut draft = Draft { source: Some(format!("stub:{}", path.display())), ..Draft::default() };
-        let files = Files::of(&mut draft).unwrap();
-        let mut store = Store::new(there.path().to_owned());
+        let files = Files::of(&mut draft, true).unwrap();
+        let mut store = Store::new(there.path().to_owned(), false);
         send(&files, &mut store);
         store.resolve(&mut draft, &files.infos()).unwrap();
         let written = draft.source.unwrap().strip_prefix("stub:").unwrap().to_owned();
@@ -372,9 +394,32 @@ mod tests {
     }
 
     #[test]
+    fn over_a_broker_a_plan_names_no_path_and_no_key_is_sent() {
+        let there = tempfile::tempdir().unwrap();
+        let store = Store::new(there.path().join("files"), false);
+        let path = || Some("/etc/passwd".to_owned());
+        for draft in [
+            Draft { queries: path(), ..Draft::default() },
+            Draft { replay: path(), ..Draft::default() },
+            Draft { ca: path(), ..Draft::default() },
+            Draft { tls_key_log: path(), ..Draft::default() },
+            Draft { source: Some("stub:../clients.json".to_owned()), ..Draft::default() },
+        ] {
+            let said = store.resolve(&mut draft.clone(), &[]).unwrap_err();
+            assert!(said.contains("is a path, and no hash"), "{said}");
+            let near = Store::new(there.path().join("files"), true);
+            assert!(draft.source.is_some() || near.resolve(&mut draft.clone(), &[]).is_ok());
+        }
+        let mut draft = Draft { tsig_file: Some("/none/at/all".to_owned()), ..Draft::default() };
+        assert!(Files::of(&mut draft, false).unwrap().infos().is_empty());
+        store.resolve(&mut draft, &[]).unwrap();
+        assert_eq!(draft.tsig_file.as_deref(), Some("/none/at/all"));
+    }
+
+    #[test]
     fn what_is_no_hash_becomes_no_path_and_a_changed_file_is_refused() {
         let there = tempfile::tempdir().unwrap();
-        let mut store = Store::new(there.path().join("files"));
+        let mut store = Store::new(there.path().join("files"), true);
         for name in ["../../etc/passwd", "", "/etc/passwd", &"g".repeat(64)] {
             assert!(store.begin(name, 1).is_err(), "{name}");
         }

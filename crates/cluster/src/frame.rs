@@ -29,19 +29,29 @@ pub enum Kind {
     File,
 }
 
+impl Kind {
+    /// The octet that stands for it.
+    pub(crate) fn mark(self) -> u8 {
+        match self {
+            Kind::Message => b'M',
+            Kind::Line => b'L',
+            Kind::File => b'F',
+        }
+    }
+
+    pub(crate) fn of_mark(mark: u8) -> Option<Kind> {
+        [Kind::Message, Kind::Line, Kind::File].into_iter().find(|kind| kind.mark() == mark)
+    }
+}
+
 impl Frame {
     /// Writes the frame.
     ///
     /// # Errors
     /// The other side takes nothing more.
     pub(crate) fn write(&self, to: &mut dyn Write) -> io::Result<()> {
-        let kind = match self.kind {
-            Kind::Message => b'M',
-            Kind::Line => b'L',
-            Kind::File => b'F',
-        };
         let mut whole = Vec::with_capacity(HEAD + self.octets.len());
-        whole.push(kind);
+        whole.push(self.kind.mark());
         whole.extend_from_slice(&(self.octets.len() as u32).to_be_bytes());
         whole.extend_from_slice(&self.octets);
         // At once: a frame of a clock must not wait for its second half.
@@ -67,15 +77,7 @@ impl Frame {
         }
         let [kind, length @ ..] = head;
         let length = u32::from_be_bytes(length) as usize;
-        let kind = match kind {
-            b'M' => Kind::Message,
-            b'L' => Kind::Line,
-            b'F' => Kind::File,
-            _ => return Err(strange(&head)),
-        };
-        if length > LONGEST {
-            return Err(strange(&head));
-        }
+        let kind = Kind::of_mark(kind).filter(|_| length <= LONGEST).ok_or_else(|| strange(&head))?;
         // Grows with what comes: the length alone takes no memory.
         let mut octets = Vec::new();
         from.take(length as u64).read_to_end(&mut octets)?;
@@ -98,7 +100,7 @@ fn strange(octets: &[u8]) -> io::Error {
 const HEAD: usize = 5;
 
 /// The longest line of a record has 8 MiB.
-const LONGEST: usize = 16 << 20;
+pub(crate) const LONGEST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! Many machines make one load: a [`Runner`](dnsdyno_runner::Runner) whose runs are made by agents.
 //!
 //! ```text
-//!                 frames over a link (the pipes of a process, or of ssh)
-//!   Cluster ◄────────────────────────────────────────────────► agent ──► LocalRunner
+//!                 frames over a link (pipes of a process, or of ssh; NATS)
+//!   Cluster ◄────────────────────────────────────────────────► agent ──► its runner
 //!      │  the plan, its files, the start ──►                     │
 //!      │  ◄── lines of the agent's record as it grows            └──► its own record
 //!      ▼
@@ -13,11 +13,15 @@
 //! same start by its own clock, and sends its record as it is written. The coordinator joins the records by adding them
 //! up ([`Join`](dnsdyno_record::Join)).
 //!
+//! A link is the pipes of a process that the coordinator has started, or subjects of a NATS broker, at which agents
+//! wait. There anyone may ask, so each task is signed (`signing`).
+//!
 //! What an agent may load is decided on its own host ([`Permission`]). An agent that hears nothing from its coordinator
 //! ends its load.
 #![forbid(unsafe_code)]
 
 mod agent;
+mod broker;
 mod clocks;
 mod cluster;
 mod deal;
@@ -29,18 +33,26 @@ mod joining;
 mod link;
 mod live;
 mod messages;
+mod nats_agent;
+mod nats_link;
 mod on;
+mod parts;
 mod permission;
+mod presence;
 mod process_link;
 mod running;
 mod session;
+mod signing;
 mod starting;
 
-pub use agent::{Agent, serve, serve_over};
+pub use agent::{Agent, MakeRunner, serve, serve_over};
+pub use broker::{Access, BrokerUrl, Labels, parse_label};
 pub use cluster::Cluster;
 pub use error::ClusterError;
 pub use faults::Faults;
 pub use link::{Link, Receive, Send};
 pub use messages::AgentFacts;
+pub use nats_agent::{NatsAgent, serve_nats};
 pub use on::{Destination, Place};
 pub use permission::{Permission, PermissionError};
+pub use signing::{KeyError, PublicKey, Signer};

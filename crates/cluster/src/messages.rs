@@ -4,6 +4,7 @@
 //!   coordinator                      agent
 //!     hello            ──►             ◄──  hello
 //!     prepare          ──►             ◄──  lacks (files)
+//!     nonce            ──►             ◄──  nonce            over a broker, where `signed` stands for `prepare`
 //!     file, parts …    ──►             ◄──  said …, ready
 //!     clock            ──►             ◄──  clock            many times
 //!     start            ──►             ◄──  the lines of the record, passed …
@@ -16,6 +17,8 @@ use dnsdyno_measure::Arrivals;
 use dnsdyno_record::HostInfo;
 use serde::{Deserialize, Serialize};
 
+use crate::signing::{Nonce, Signed};
+
 /// Of what both sides speak. A side that speaks another refuses the other before the load.
 pub(crate) const PROTOCOL: u32 = 1;
 
@@ -27,6 +30,10 @@ pub(crate) enum Order {
     Hello { protocol: u32, version: String },
     /// Make this run ready.
     Prepare(Box<Task>),
+    /// Give a nonce for the signature of a task.
+    Nonce,
+    /// Make the run of this task ready: in the place of `prepare` where anyone may be at the other end of the link.
+    Signed(Box<Signed>),
     /// A file follows, in frames: so many octets.
     File { hash: String, bytes: u64 },
     /// Say what time it is.
@@ -85,6 +92,8 @@ pub(crate) struct FileInfo {
 pub(crate) enum Report {
     /// The first message.
     Hello { protocol: u32, facts: AgentFacts },
+    /// A nonce for one signature.
+    Nonce(Nonce),
     /// Files of the task that the agent does not have, by their hashes.
     Lacks { hashes: Vec<String> },
     /// A message for the user.

@@ -5,14 +5,20 @@
 //!   lg1   ssh://lg1                  over the user's own ssh, with its configuration
 //!   ssh://user@lg1:2222/opt/dnsdyno  … with another port, and the program's path there
 //!   exec:kubectl exec -i lg1 -- dnsdyno   … by any command that ends with the program: for containers
+//!   nats://broker?site=tyo           the agents of these labels that wait at a broker
 //!   lg1*2,lg2                        twice the share of lg2
 //! ```
 
 use std::process::Command;
 
+use dnsdyno_text::secret::without_credentials;
+
+use crate::broker::{Access, Broker, BrokerUrl};
 use crate::error::ClusterError;
 use crate::link::Link;
+use crate::presence;
 use crate::process_link;
+use crate::signing::Addressee;
 
 /// One agent that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +47,16 @@ pub enum Place {
     },
     /// A process that a command starts, whose words are these: its standard input and output are those of the agent.
     Exec(Vec<String>),
+    /// Agents that wait at a broker: as many as are found there.
+    Nats(BrokerUrl),
+}
+
+/// An agent with the link to it.
+pub(crate) struct Connected {
+    pub(crate) destination: Destination,
+    pub(crate) link: Link,
+    /// To whom its tasks are signed, where anyone may be at the other end of the link.
+    pub(crate) addressee: Option<Addressee>,
 }
 
 impl Destination {
@@ -51,7 +67,10 @@ impl Destination {
     pub fn parse_list(text: &str) -> Result<Vec<Destination>, ClusterError> {
         let mut all = Vec::new();
         for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let bad = |why: &str| ClusterError::Destination { text: item.to_owned(), why: why.to_owned() };
+            let bad = |why: &str| {
+                let text = without_credentials(item).into_owned();
+                ClusterError::Destination { text, why: why.to_owned() }
+            };
             let (place, weight) = match item.rsplit_once('*') {
                 None => (item, None),
                 Some((place, weight)) => {
@@ -70,23 +89,58 @@ impl Destination {
                     let local = Destination { name: "local".to_owned(), place: Place::Local, weight };
                     all.extend(std::iter::repeat_n(local, count));
                 }
+                _ if BrokerUrl::is_meant(place) => {
+                    let url = BrokerUrl::parse(place).map_err(|why| bad(&why))?;
+                    all.push(Destination { name: "nats".to_owned(), place: Place::Nats(url), weight });
+                }
                 _ if place.starts_with("exec:") => all.push(exec(place, weight).ok_or_else(|| bad(EXEC))?),
                 _ => all.push(ssh(place, weight).ok_or_else(|| bad(SSH))?),
             }
         }
         match all.is_empty() {
             true => Err(ClusterError::Destination { text: text.to_owned(), why: SSH.to_owned() }),
-            false => Ok(numbered(all)),
+            false => Ok(all),
         }
     }
 
+    /// Links to the agents: starts those of a process, and finds those that wait at a broker. Also returns the
+    /// connections, which must outlive the links.
+    ///
+    /// # Errors
+    /// One cannot be started, or there are none.
+    pub(crate) fn connect_all(
+        wanted: Vec<Destination>,
+        access: &Access,
+    ) -> Result<(Vec<Connected>, Vec<Broker>), ClusterError> {
+        let (mut all, mut brokers) = (Vec::new(), Vec::new());
+        for one in numbered(wanted) {
+            let Place::Nats(url) = &one.place else {
+                let link = one.connect()?;
+                all.push(Connected { destination: one, link, addressee: None });
+                continue;
+            };
+            let broker = Broker::connect(url, access)?;
+            for agent in presence::find(&broker, url)? {
+                let (link, to) = presence::open(&broker, &agent)?;
+                let destination = Destination { name: agent.name, ..one.clone() };
+                all.push(Connected { destination, link, addressee: Some(to) });
+            }
+            brokers.push(broker);
+        }
+        let names = numbered(all.iter().map(|one| one.destination.clone()).collect());
+        all.iter_mut().zip(names).for_each(|(one, name)| one.destination = name);
+        Ok((all, brokers))
+    }
+
     /// Starts the agent and links to it.
-    pub(crate) fn connect(&self) -> Result<Link, ClusterError> {
+    fn connect(&self) -> Result<Link, ClusterError> {
         let cannot = |program: &str| {
             let program = program.to_owned();
             move |source| ClusterError::Start { name: self.name.clone(), program, source }
         };
         match &self.place {
+            // These are found, not started.
+            Place::Nats(_) => Err(cannot("nats")(std::io::ErrorKind::Unsupported.into())),
             Place::Local => {
                 let own = std::env::current_exe().map_err(cannot("dnsdyno"))?;
                 let mut command = Command::new(own);
@@ -185,7 +239,8 @@ const SSH_OPTIONS: [&str; 6] = [
     "LogLevel=ERROR",
 ];
 
-const SSH: &str = "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno, local:N or exec:COMMAND, each with *WEIGHT if wanted";
+const SSH: &str = "write HOST, ssh://USER@HOST:PORT, ssh://HOST/PATH/OF/dnsdyno, local:N, exec:COMMAND or \
+                   nats://BROKER?LABEL=VALUE, each with *WEIGHT if wanted";
 const EXEC: &str = "write a command that ends with the program, such as exec:podman exec -i lg1 dnsdyno";
 const HEAVIEST: u32 = 1_000;
 const MOST_LOCAL: usize = 64;
@@ -201,7 +256,7 @@ mod tests {
     #[test]
     fn each_form_of_a_destination_is_read() {
         let list = "local:2, lg1*2,ssh://root@lg2:2222/opt/bin/dnsdyno,ssh://[2001:db8::1]:22";
-        let all = Destination::parse_list(list).unwrap();
+        let all = numbered(Destination::parse_list(list).unwrap());
         let shown: Vec<_> =
             all.iter().map(|one| (one.name.as_str(), one.weight, one.place.clone())).collect();
         assert_eq!(
@@ -219,6 +274,11 @@ mod tests {
         let names: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.weight)).collect();
         assert_eq!(names, [("lg-0", Some(3)), ("opt-dnsdyno", None)]);
         assert_eq!(all[1].place, Place::Exec(vec!["/opt/dnsdyno".to_owned()]));
+        let all = Destination::parse_list("nats://me:pw@lg.test?site=tyo&count=2*3").unwrap();
+        let Place::Nats(url) = &all[0].place else { panic!("{all:?}") };
+        assert_eq!((url.to_string().as_str(), all[0].weight), ("nats://lg.test?site=tyo&count=2", Some(3)));
+        let said = Destination::parse_list("nats://me:pw@lg.test?site").unwrap_err().to_string();
+        assert!(!said.contains("pw"), "{said}");
     }
 
     #[test]
@@ -231,7 +291,8 @@ mod tests {
             "local:x",
             "lg1*0",
             "lg1*x",
-            "nats://a",
+            "nats://",
+            "nats://a?site",
             "-oProxyCommand=x",
             "lg1;id",
         ];

@@ -5,6 +5,7 @@
 //! targets = ["192.0.2.53", "198.51.100.0/24"]   # otherwise: addresses that `run` loads without a confirmation
 //! most-qps = "200k"                             # of this agent
 //! longest = "10m"
+//! trusted-keys = ["BASE64"]                     # over NATS: whose tasks are taken
 //! ```
 
 use std::fmt;
@@ -17,6 +18,8 @@ use dnsdyno_record::read_regular;
 use dnsdyno_text::notation::{format_duration_ns, format_rate_qps, parse_duration_ns, parse_rate_qps};
 use serde::Deserialize;
 
+use crate::signing::PublicKey;
+
 /// What an agent may load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Permission {
@@ -25,6 +28,7 @@ pub struct Permission {
     targets: Option<Vec<SourcePrefix>>,
     most_qps: Option<f64>,
     longest_ns: Option<u64>,
+    trusted_keys: Vec<PublicKey>,
 }
 
 /// The file, as it is written.
@@ -34,6 +38,7 @@ struct File {
     targets: Option<Vec<String>>,
     most_qps: Option<String>,
     longest: Option<String>,
+    trusted_keys: Option<Vec<String>>,
 }
 
 /// Why an agent does not make a run, or its own file cannot be used.
@@ -104,7 +109,7 @@ impl Permission {
 
     /// Reads the text of the file.
     fn parse(text: &str) -> Result<Permission, String> {
-        let File { targets, most_qps, longest } =
+        let File { targets, most_qps, longest, trusted_keys } =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         let target = |text: String| {
             prefix(&text)
@@ -115,7 +120,19 @@ impl Permission {
         let most_qps =
             most_qps.as_deref().map(parse_rate_qps).transpose().map_err(|error| error.to_string())?;
         let longest_ns = longest.as_deref().map(parse_duration_ns).transpose();
-        Ok(Permission { targets, most_qps, longest_ns: longest_ns.map_err(|error| error.to_string())? })
+        let key = |text: String| {
+            PublicKey::parse(&text).ok_or_else(|| {
+                format!("`{text}` in trusted-keys is no key: write what `dnsdyno agent keys` has printed")
+            })
+        };
+        let trusted_keys = trusted_keys.unwrap_or_default().into_iter().map(key).collect::<Result<_, _>>()?;
+        let longest_ns = longest_ns.map_err(|error| error.to_string())?;
+        Ok(Permission { targets, most_qps, longest_ns, trusted_keys })
+    }
+
+    /// The keys whose tasks are taken over a broker.
+    pub fn trusted_keys(&self) -> &[PublicKey] {
+        &self.trusted_keys
     }
 
     /// Whether this agent may make its part of a load.
@@ -193,13 +210,14 @@ fn prefix(text: &str) -> Option<SourcePrefix> {
 #[cfg(test)]
 mod tests {
     use dnsdyno_plan::Draft;
-    use dnsdyno_runner::{LocalRunner, Runner};
+    use dnsdyno_runner::{Runner, SimConfig, SimulatedRunner};
 
     use super::*;
 
     fn plan(toml: &str) -> Plan {
         let draft = Draft::from_toml(&format!("ask = [\"a.test\"]\n{toml}")).unwrap();
-        LocalRunner.validate(&Draft { i_may_load_this_server: Some(true), ..draft }).unwrap().plan
+        let runner = SimulatedRunner { server: SimConfig::default() };
+        runner.validate(&Draft { i_may_load_this_server: Some(true), ..draft }).unwrap().plan
     }
 
     fn refused(file: &str, toml: &str, is_confirmed: bool) -> String {
@@ -251,6 +269,7 @@ mod tests {
             ("targets = [\"a.test\"]", "is no address"),
             ("most-qps = \"fast\"", "fast"),
             ("longest = 7 parrots", ""),
+            ("trusted-keys = [\"abc\"]", "is no key: write what `dnsdyno agent keys`"),
         ] {
             let said = Permission::parse(file).unwrap_err();
             assert!(said.contains(words), "{file}: {said}");

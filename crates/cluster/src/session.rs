@@ -11,11 +11,14 @@ use crate::error::ClusterError;
 use crate::frame::Kind;
 use crate::link::{Link, Outbox, Receive};
 use crate::messages::{AgentFacts, Order, PROTOCOL, Report};
-use crate::on::Destination;
+use crate::on::{Connected, Destination};
+use crate::signing::Addressee;
 
 /// An agent, as its coordinator knows it.
 pub(crate) struct Session {
     pub(crate) destination: Destination,
+    /// To whom its tasks are signed, where they have to be.
+    pub(crate) addressee: Option<Addressee>,
     pub(crate) facts: AgentFacts,
     pub(crate) outbox: Outbox,
     pub(crate) clock: Clock,
@@ -42,11 +45,11 @@ impl Session {
     /// # Errors
     /// The system gives no thread. That nobody answers is told by [`Event::Gone`].
     pub(crate) fn open(
-        (destination, link): (Destination, Link),
+        connected: Connected,
         number: usize,
         events: Sender<(usize, Event)>,
     ) -> Result<Session, ClusterError> {
-        let Link { send, receive } = link;
+        let Connected { destination, link: Link { send, receive }, addressee } = connected;
         let outbox = Outbox::new(send).map_err(ClusterError::Thread)?;
         let reader = thread::Builder::new().name("agent".to_owned());
         reader.spawn(move || read(receive, number, &events)).map_err(ClusterError::Thread)?;
@@ -54,7 +57,7 @@ impl Session {
         outbox.message(&Order::Hello { protocol: PROTOCOL, version });
         let heard_ns = clock::monotonic_ns();
         let facts = AgentFacts::default();
-        Ok(Session { destination, facts, outbox, clock: Clock::default(), heard_ns, gone: None })
+        Ok(Session { destination, addressee, facts, outbox, clock: Clock::default(), heard_ns, gone: None })
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -23,6 +23,7 @@ use crate::frame::{Frame, Kind};
 use crate::joining::LIMIT_KINDS;
 use crate::messages::{Order, Report, Stop, Task};
 use crate::session::{Event, Session};
+use crate::signing::{Nonce, Signer};
 
 /// The agents of a run, with what they are to make.
 pub(crate) struct Agents<'a> {
@@ -33,6 +34,8 @@ pub(crate) struct Agents<'a> {
     pub(crate) workers: Vec<u32>,
     pub(crate) plan: &'a Plan,
     pub(crate) control: &'a Control,
+    /// What signs tasks, where they have to be.
+    pub(crate) signer: Option<Signer>,
 }
 
 /// What an agent has said before the start.
@@ -88,8 +91,12 @@ impl Agents<'_> {
             watch: watched_there(self.plan),
             ..self.plan.to_draft()
         };
-        let files = Files::of(&mut draft)?;
+        let nonces = self.nonces()?;
+        let files = Files::of(&mut draft, self.signer.is_none())?;
         let tsig = draft.tsig.take().map(|key| key.exposed().to_owned());
+        if tsig.is_some() && self.signer.is_some() {
+            return Err(ClusterError::Option { option: "tsig", why: NO_SECRETS }.into());
+        }
         let of = self.plan.part.of;
         let (mut first, mut plans) = (0, Vec::new());
         let watch = draft.watch.take();
@@ -104,15 +111,35 @@ impl Agents<'_> {
             first += workers;
             let plan = draft.to_toml().map_err(RunError::PlanFile)?;
             plans.push(plan.clone());
-            session.outbox.message(&Order::Prepare(Box::new(Task {
+            let task = Task {
                 agent: session.name().to_owned(),
                 plan,
                 may_load: self.plan.draft.i_may_load_this_server == Some(true),
                 tsig: tsig.clone(),
                 files: files.infos(),
-            })));
+            };
+            session.outbox.message(&match (&self.signer, &session.addressee, &nonces[number]) {
+                (Some(signer), Some(to), Some(nonce)) => {
+                    Order::Signed(Box::new(signer.sign(to, nonce, &task)))
+                }
+                _ => Order::Prepare(Box::new(task)),
+            });
         }
         Ok((files, plans))
+    }
+
+    /// A nonce of each agent whose task has to be signed.
+    fn nonces(&mut self) -> Result<Vec<Option<Nonce>>, RunError> {
+        let mut nonces: Vec<Option<Nonce>> = self.sessions.iter().map(|_| None).collect();
+        let signed: Vec<usize> =
+            (0..nonces.len()).filter(|number| self.sessions[*number].addressee.is_some()).collect();
+        signed.iter().for_each(|number| self.sessions[*number].outbox.message(&Order::Nonce));
+        while signed.iter().any(|number| nonces[*number].is_none()) {
+            if let Some((number, Event::Report(Report::Nonce(nonce)))) = self.next_event()? {
+                nonces[number] = Some(nonce);
+            }
+        }
+        Ok(nonces)
     }
 
     /// Sends the files that are asked for, and waits until each agent is ready.
@@ -224,8 +251,8 @@ impl Agents<'_> {
     }
 }
 
-/// The limits at which an agent stops by itself, at once: they are those of its workers. What is judged by the figures of
-/// intervals is judged by the coordinator.
+/// The limits at which an agent stops by itself, at once: they are those of its workers. What is judged by the figures
+/// of intervals is judged by the coordinator.
 fn limits_of(plan: &Plan) -> Option<Vec<String>> {
     let is_limit =
         |text: &&String| LIMIT_KINDS.iter().any(|kind| text.trim().to_lowercase().starts_with(kind));
@@ -238,6 +265,9 @@ fn watched_there(plan: &Plan) -> Option<Vec<Masked>> {
     let texts = plan.draft.watch.as_ref()?;
     Some(plan.watch.iter().zip(texts).filter(is_there).map(|(_, text)| text.clone()).collect())
 }
+
+const NO_SECRETS: &str = "secrets do not pass a broker: put the key into a file of the same path on each agent's host, \
+                          and give --tsig-file PATH, from the root";
 
 /// From the order to the start, beside what the workers need: the way of the order, and the folder of the record.
 const START_MARGIN_NS: u64 = 300_000_000;

@@ -56,8 +56,8 @@ pub struct Evidence {
     pub worst_worker_wait: f64,
     /// Largest jump of the wall clock relative to the monotonic clock, in nanoseconds.
     pub clock_step_ns: i64,
-    /// How late the first query left, in nanoseconds; in a closed loop, after the start of the run. `None` where none was
-    /// sent, and in a record of before it was written.
+    /// How late the first query left, in nanoseconds; in a closed loop, after the start of the run. `None` where none
+    /// was sent, and in a record of before it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_send_late_ns: Option<u64>,
     /// Intervals that lack the part of an agent, of a run on several hosts.

@@ -289,8 +289,9 @@ pub struct Draft {
     /// is on this host]
     #[arg(value_parser = number::<usize>, short = 'T', long, value_name = "N", help_heading = GENERATOR)]
     pub workers: Option<usize>,
-    /// Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them
-    /// have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs
+    /// Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of
+    /// them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get
+    /// theirs
     #[arg(long, value_name = "WORKERS/ALL", help_heading = GENERATOR)]
     pub part: Option<String>,
     /// Do not pin workers to CPUs (by default each has its own, where there are enough)

@@ -74,7 +74,8 @@ pub struct Plan {
     pub timeout_ns: u64,
     /// The length of an interval of the record, in nanoseconds.
     pub interval_ns: u64,
-    /// Threads of this process that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
+    /// Threads of this process that send and receive: at least 1, at most `clients`, and at most the closed-loop
+    /// window.
     pub workers: usize,
     /// Which of the workers of the whole load they are. Rates, windows and clients are those of the whole load.
     pub part: Part,
@@ -86,8 +87,8 @@ pub struct Plan {
     pub pin: bool,
     /// Whether idle CPUs of this host may sleep deeply while the load runs.
     pub deep_idle: bool,
-    /// Sockets of all workers of the whole load (of AF_XDP: source ports), or, where the transport has connections, clients with
-    /// one connection each: at least `workers`.
+    /// Sockets of all workers of the whole load (of AF_XDP: source ports), or, where the transport has connections,
+    /// clients with one connection each: at least `workers`.
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
@@ -126,8 +127,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// UDP sockets in addition to clients with connections, over all workers of this process. `None` where there are none, or no
-    /// clients.
+    /// UDP sockets in addition to clients with connections, over all workers of this process. `None` where there are
+    /// none, or no clients.
     pub fn udp_sockets(&self) -> Option<usize> {
         let has_sockets = |transport| matches!(transport, TransportKind::Udp | TransportKind::UdpTcp);
         let sockets = |member: &MixMember| match member.transport {
@@ -141,8 +142,8 @@ impl Plan {
         (self.transport.connects() && sockets > 0).then_some(sockets)
     }
 
-    /// Sockets, or, where any member has connections, clients with connections, over all members and all workers of this
-    /// process.
+    /// Sockets, or, where any member has connections, clients with connections, over all members and all workers of
+    /// this process.
     pub fn total_clients(&self) -> usize {
         match self.mix.is_some() {
             true => self

@@ -15,13 +15,17 @@
 //! | loss | all | sends nothing | a timeout |
 //! | duplicate | UDP TCP DoT | sends the response twice | a response, and a duplicate |
 //! | wrong ID | all | flips the top bit of the ID | an unexpected ID, and a timeout |
-//! | wrong question | all | changes the first letter of the name (the type, where the name is the root) | a wrong question, and a timeout |
+//! | wrong question | all | changes the first letter of the name (the type, where the name is the root) | a wrong
+//! question, and a timeout |
 //! | garbage | all | sends 1 to 11 random bytes | a malformed message, and a timeout |
-//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each outstanding query on that connection |
+//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each
+//! outstanding query on that connection |
 //! | cut | connections | sends half of the response, then resets | the same |
-//! | wrong length | connections | declares the message 16 bytes longer than it is (DoH: in content-length) | a broken connection or stream |
+//! | wrong length | connections | declares the message 16 bytes longer than it is (DoH: in content-length) | a broken
+//! connection or stream |
 //! | dribble | connections | sends the response one byte at a time | a response, late |
-//! | reorder | connections | holds the response until another one was sent on the connection | responses in another order |
+//! | reorder | connections | holds the response until another one was sent on the connection | responses in another
+//! order |
 //! | server error | DoH | responds with HTTP status 500 | that status |
 //! | stream reset | DoH DoQ | resets the stream instead of responding | a stream error |
 //! | goaway | DoH | sends GOAWAY, answers outstanding queries, and closes | a connection that ends |

@@ -59,8 +59,8 @@ Examples:
   dnsdyno merge runs/2026-03-09T14-05-00Z
 
 Counts and histograms are added, so the percentiles are those of all queries. An interval that lacks a part is partial:
-it has no rate, and expectations on it are undecided. The runs must be parts of one load: the same queries, load, server,
-interval and timeout, as `dnsdyno run --part 1/3`, `--part 2/3` and `--part 3/3` make them.
+it has no rate, and expectations on it are undecided. The runs must be parts of one load: the same queries, load,
+server, interval and timeout, as `dnsdyno run --part 1/3`, `--part 2/3` and `--part 3/3` make them.
 
 Exit codes: 0 joined; 2 the records are not parts of one load, or cannot be read, or
 FOLDER exists; 3 the joined record was not written.";

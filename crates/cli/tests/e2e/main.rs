@@ -12,11 +12,13 @@
 //! | [`beside::hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`beside::mistakes`] | what a stranger types wrongly: the exact words and the exit code |
 //! | [`beside::capture`] | captures: their contents compared with what was sent, and with what other programs read |
-//! | [`beside::data`] | generated zones in four servers: the same answers, of the sizes asked for; the change under way |
+//! | [`beside::data`] | generated zones in four servers: the same answers, of the sizes asked for; the change under
+//! way |
 //! | [`beside::covered`] | intervals that the load covers in part: their rates in every output |
 //! | [`alone::compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`alone::judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
-//! | [`beside::report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
+//! | [`beside::report`] | the report page: its figures compared with `show` and the record, markup in records,
+//! refusals |
 //! | [`beside::recipes`] | every command line of the documents can be run |
 //! | [`beside::coming_from`] | every entry of the tables for those who come from other programs is run |
 //! | [`beside::full_disk`] | the same for a disk or a folder that cannot be written |
@@ -26,8 +28,10 @@
 //! | [`beside::encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`beside::encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`beside::in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
-//! | [`beside::experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
-//! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed |
+//! | [`beside::experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of
+//! them |
+//! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed
+//! |
 //! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`beside::export`] | exports, read by the programs that they are made for |
 //! | [`beside::demo`] | the demo, the manual, the completions |
@@ -40,18 +44,23 @@
 //! | [`beside::endless`] | input without an end, signals while it is read, little memory |
 //! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
-//! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
+//! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real
+//! server |
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
 //! | [`alone::xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`beside::fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
-//! | [`alone::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
+//! | [`alone::field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and
+//! go |
 //! | [`beside::mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`beside::diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`beside::qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
-//! | [`beside::replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
-//! | [`beside::dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper |
+//! | [`beside::replay`] | captures: what the server receives, from whom and when, and answers held against recorded
+//! ones |
+//! | [`beside::dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper
+//! |
 //! | [`beside::relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
-//! | [`beside::merge`] | parts of one load by several processes, joined: whole, with one missing, refused, joined anew |
+//! | [`beside::merge`] | parts of one load by several processes, joined: whole, with one missing, refused, joined anew
+//! |
 //! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
@@ -61,7 +70,8 @@
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
 //! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
-//! | [`beside::faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
+//! | [`beside::faults`] | what happens in the middle of a run: ports that close, servers and generators that are
+//! killed, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server reports when it is skipped;
 //! `DNSDYNO_REQUIRE_PRIVILEGED=1` makes a skip a failure.
@@ -119,6 +129,7 @@ mod beside {
     pub(crate) mod metrics;
     pub(crate) mod mistakes;
     pub(crate) mod mix;
+    pub(crate) mod nats;
     pub(crate) mod note;
     pub(crate) mod other_programs;
     pub(crate) mod output;

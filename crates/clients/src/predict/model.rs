@@ -9,8 +9,10 @@
 //! |---|---|---|
 //! | TTL | x: each entry loses x of its TTL, L = T - x | exact for many keys |
 //! | FIFO | F: an entry leaves F after it was stored, L = min(T, F) | exact for many keys |
-//! | LRU | c: an entry leaves after c without a use (Che, Tung and Wang, 2002) | the time beyond the first c is taken as exponential |
-//! | LFU | which keys stay: those asked for most often | an upper bound of the hits: a count that begins anew with each storing keeps less |
+//! | LRU | c: an entry leaves after c without a use (Che, Tung and Wang, 2002) | the time beyond the first c is taken
+//! as exponential |
+//! | LFU | which keys stay: those asked for most often | an upper bound of the hits: a count that begins anew with
+//! each storing keeps less |
 //!
 //! With FIFO, LRU and LFU an entry that has expired keeps its place, so that they evict before the valid ones fill the
 //! cache; with TTL what has expired is evicted first.

@@ -1,5 +1,5 @@
-//! Runs that several agents make together: dealt without a query too many, joined exactly, and what becomes of them when
-//! an agent or the coordinator is lost.
+//! Runs that several agents make together: dealt without a query too many, joined exactly, and what becomes of them
+//! when an agent or the coordinator is lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -190,8 +190,8 @@ fn an_agent_that_stands_still_is_named_and_waited_for() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let words = format!(
-        "run -s {} -d q.txt --rate 300 --for 6s --timeout 1s --interval 500ms --on local:2 --if-an-agent-fails continue \
-         -o still --plain",
+        "run -s {} -d q.txt --rate 300 --for 6s --timeout 1s --interval 500ms --on local:2 \
+         --if-an-agent-fails continue -o still --plain",
         server.address()
     );
     let mut run = run_on(&work, &words);

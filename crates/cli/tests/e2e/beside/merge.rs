@@ -1,5 +1,5 @@
-//! Processes that make parts of one load, with their records joined: as the server counts them, and with nothing made up
-//! for a part that is missing.
+//! Processes that make parts of one load, with their records joined: as the server counts them, and with nothing made
+//! up for a part that is missing.
 
 use std::fs;
 
