@@ -180,10 +180,12 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l name -d 'A name 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l plan -d 'A plan file (TOML) with any of these, or with pieces of any rate; flags override it' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; HOST*2 has twice the share of the others' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker; HOST*2 has twice the share of the others' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l if-an-agent-fails -d 'With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]' -r -f -a "end\t''
 continue\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l start-within -d 'With --on: refuse to start where the clocks of the agents are not known so well [default: 1ms]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s o -l out -d 'Folder of the record [default: runs/DATE-TIME]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l metrics -d 'Serve metrics of the run for Prometheus at http://ADDRESS/metrics; a port alone is one of 127.0.0.1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l metrics-linger -d 'After the run, serve its last metrics until they are read once, at most for this time [default: 0s]' -r
@@ -368,10 +370,12 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l name -d 'A n
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l plan -d 'A plan file (TOML) with options of a run; flags override it' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; HOST*2 has twice the share of the others' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker; HOST*2 has twice the share of the others' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l if-an-agent-fails -d 'With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]' -r -f -a "end\t''
 continue\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l start-within -d 'With --on: refuse to start where the clocks of the agents are not known so well [default: 1ms]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s o -l out -d 'Folder of the qualification; with the same command it is resumed from there [default: runs/DATE-TIME-qualify]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l dry-run -d 'Say what would be done, and how long it takes'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l however-long -d 'Do it even if it takes more than 31 days'
@@ -560,10 +564,12 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l name -d 'A name
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l plan -d 'A plan file (TOML) with options of the runs; flags override it' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; HOST*2 has twice the share of the others' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker; HOST*2 has twice the share of the others' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l if-an-agent-fails -d 'With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]' -r -f -a "end\t''
 continue\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l start-within -d 'With --on: refuse to start where the clocks of the agents are not known so well [default: 1ms]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s o -l out -d 'Folder of the search; one that was stopped is resumed [default: runs/DATE-TIME-find]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l dry-run -d 'Say what would be done, and how long it takes at the most, and do nothing'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
@@ -592,10 +598,12 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l quiet -d 'Print
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l json -d 'Print the result as one JSON object'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -s o -l out -d 'Folder of records and results; with the folder of an experiment that was stopped, it goes on [default: runs/NAME, as the file is named, with --full runs/NAME-full]' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; HOST*2 has twice the share of the others' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l on -d 'Make the load on these hosts together, over SSH: HOST or ssh://USER@HOST:PORT, separated by commas; local:N for N processes here; exec:COMMAND for containers; nats://BROKER?KEY=VALUE for the agents that wait at a broker; HOST*2 has twice the share of the others' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l if-an-agent-fails -d 'With --on: what happens when an agent is lost: end the run, or continue with the others [default: end]' -r -f -a "end\t''
 continue\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l start-within -d 'With --on: refuse to start where the clocks of the agents are not known so well [default: 1ms]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l i-may-load-this-server -d 'Load the server at this address of the file though it is public: you own it, or its owner has agreed; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l dry-run -d 'Say what would be done and how long it takes, and do nothing'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l full -d 'At the full scale, as the table [full] of the file has it'
@@ -831,10 +839,22 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l quiet -d 'Print
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l plain -d 'Print lines during the run on a terminal too, one a second'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l json -d 'Print the summary as one JSON object, with all intervals'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent" -l config -d 'What this agent may load (TOML) [default: /etc/dnsdyno/agent.toml, or ~/.config/dnsdyno/agent.toml, where there is one]' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent" -l folder -d 'Where it keeps the records of its parts until the coordinator has them [default: a folder in ~/.cache/dnsdyno]' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent" -l stdio -d 'Serve the coordinator that has started this process, over standard input and output'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l nats -d 'Wait for coordinators at a NATS broker: nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before the host if wanted' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l label -d 'With --nats: what this agent is chosen by (--on \'nats://BROKER?KEY=VALUE\'); may be given several times' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l name -d 'With --nats: its name [default: that of the host]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l config -d 'What this agent may load (TOML) [default: /etc/dnsdyno/agent.toml, or ~/.config/dnsdyno/agent.toml, where there is one]' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l folder -d 'Where it keeps the records of its parts until the coordinator has them [default: a folder in ~/.cache/dnsdyno]' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l stdio -d 'Serve the coordinator that has started this process, over standard input and output'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -f -a "keys" -d 'Make the key that signs tasks for agents at a NATS broker, in ~/.config/dnsdyno/agents.key; prints its public half'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and __fish_seen_subcommand_from keys" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and __fish_seen_subcommand_from help" -f -a "keys" -d 'Make the key that signs tasks for agents at a NATS broker, in ~/.config/dnsdyno/agents.key; prints its public half'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agents" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agents" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agents" -l json -d 'Print one JSON object for each'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agents" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -l to -d 'What the links point to [default: this program]' -r -F
@@ -871,3 +891,4 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_su
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "catalog" -d 'Many zones, and a catalog zone that lists them'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "enum" -d 'Telephone numbers: a NAPTR record for each, and queries for them'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from epc" -f -a "predict" -d 'Say what load the clients of a description will put on a server, before and after a change; nothing is sent'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from agent" -f -a "keys" -d 'Make the key that signs tasks for agents at a NATS broker, in ~/.config/dnsdyno/agents.key; prints its public half'
