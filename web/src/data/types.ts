@@ -416,13 +416,13 @@ export interface Place {
  * Columns whose values are all 0 are absent, except `from_ns`, `covered_ns`, `scheduled`, `sent`, `ends.answered`.
  *
  * Names are the paths of the counters in the record (docs/formats/run.md): `ends.timed_out`, `rcodes.NOERROR`,
- * `types.A.answered`, `members.0.scheduled`, `agents.0.scheduled`, `arrivals.connections.opened`, `workers.0.cpu_ns`; a duration has the
- * columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is `latency.` with
- * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max.
- * Columns that are equal may have the same place.
- * Of our own: `from_ns`, `covered_ns` (time that the load covers: divide counts of queries by it for rates), `idle_ns`
- * (the rest of the interval, where there is one), `asked_micro` (scheduled queries in millionths; 0 or absent in
- * closed loop), `sent`, `partial_intervals` (intervals that lack the part of an agent: no rates). Watched series are `watched.SOURCE.NAME`; see {@link WatchedSeries}.
+ * `types.A.answered`, `members.0.scheduled`, `agents.0.scheduled`, `arrivals.connections.opened`, `workers.0.cpu_ns`;
+ * a duration has the columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is
+ * `latency.` with min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max. Columns that
+ * are equal may have the same place. Of our own: `from_ns`, `covered_ns` (time that the load covers: divide counts of
+ * queries by it for rates), `idle_ns` (the rest of the interval, where there is one), `asked_micro` (scheduled
+ * queries in millionths; 0 or absent in closed loop), `sent`, `partial_intervals` (intervals that lack the part of an
+ * agent: no rates). Watched series are `watched.SOURCE.NAME`; see {@link WatchedSeries}.
  */
 export interface Column extends Place {
   /** Unique in its level. */
