@@ -30,7 +30,8 @@ use crate::link::{Link, Outbox, Receive};
 use crate::messages::{AgentFacts, Order, PROTOCOL, Passed, Report, Stop, Task};
 use crate::permission::Permission;
 use crate::process_link;
-use crate::signing::{Door, Refusal, Signed, unix_s};
+use crate::signed::Signed;
+use crate::signing::{Door, Refusal, unix_s};
 
 /// An agent of this host.
 #[derive(Debug)]

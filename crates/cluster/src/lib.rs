@@ -42,6 +42,7 @@ mod presence;
 mod process_link;
 mod running;
 mod session;
+mod signed;
 mod signing;
 mod starting;
 

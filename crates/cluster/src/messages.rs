@@ -17,7 +17,7 @@ use dnsdyno_measure::Arrivals;
 use dnsdyno_record::HostInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::signing::{Nonce, Signed};
+use crate::signed::{Nonce, Signed};
 
 /// Of what both sides speak. A side that speaks another refuses the other before the load.
 pub(crate) const PROTOCOL: u32 = 1;

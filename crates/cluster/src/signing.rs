@@ -26,12 +26,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dnsdyno_text::shown;
-use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
-use serde::{Deserialize, Serialize};
 
 use crate::messages::Task;
+use crate::signed::{Nonce, Signed, hexadecimal};
 
 /// The private half of a key, which signs tasks.
 pub struct Signer {
@@ -144,38 +143,6 @@ pub(crate) struct Addressee {
     pub(crate) session: String,
 }
 
-/// What an agent gives for one signature.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Nonce {
-    pub(crate) nonce: String,
-    /// The time at the agent: its clock need not be that of the coordinator.
-    pub(crate) unix_s: u64,
-}
-
-/// A task with its signature.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Signed {
-    pub(crate) agent: String,
-    pub(crate) session: String,
-    pub(crate) nonce: String,
-    pub(crate) expires_unix_s: u64,
-    /// JSON, in the octets that were signed.
-    pub(crate) task: String,
-    /// The public half of the key.
-    pub(crate) key: String,
-    pub(crate) signature: String,
-}
-
-impl Signed {
-    /// What the signature is of. Agent, session and nonce are compared with those that are known here, which have no
-    /// line feed: so nothing can be read as another field.
-    fn statement(&self) -> Vec<u8> {
-        let hash = hexadecimal(digest(&SHA256, self.task.as_bytes()).as_ref());
-        let Signed { agent, session, nonce, expires_unix_s, .. } = self;
-        format!("dnsdyno task 1\n{agent}\n{session}\n{nonce}\n{expires_unix_s}\n{hash}\n").into_bytes()
-    }
-}
-
 /// Why a task is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
@@ -285,10 +252,6 @@ pub(crate) fn is_id(text: &str) -> bool {
 /// The time, by which statements expire.
 pub(crate) fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// How long a signed task holds.

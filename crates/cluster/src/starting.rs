@@ -23,7 +23,8 @@ use crate::frame::{Frame, Kind};
 use crate::joining::LIMIT_KINDS;
 use crate::messages::{Order, Report, Stop, Task};
 use crate::session::{Event, Session};
-use crate::signing::{Nonce, Signer};
+use crate::signed::Nonce;
+use crate::signing::Signer;
 
 /// The agents of a run, with what they are to make.
 pub(crate) struct Agents<'a> {

@@ -133,7 +133,7 @@ fn a_run_on_several_hosts_is_joined_anew_from_the_records_of_its_agents_and_neve
     for part in ["p1", "p2", "p3"] {
         fs::rename(work.path(part), agents.join(part)).unwrap();
     }
-    assert_eq!(work.record("run").partial_intervals(), 2);
+    assert!(work.record("run").partial_intervals() >= 2);
     let id = work.record("run").header.run_id;
     work.dnsdyno("merge run").gives(0);
     let digest = is_answered_by_all(&work, "run");

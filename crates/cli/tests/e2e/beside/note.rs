@@ -90,7 +90,7 @@ fn a_note_is_in_the_record_at_its_instant_and_in_every_output() {
     );
     let table = work.dnsdyno("show runs/now --csv").gives(0).stdout;
     let lines: Vec<&str> =
-        table.lines().filter(|line| line.ends_with("\"cache flushed, \"\"twice\"\" <b>\"")).collect();
+        table.lines().filter(|line| line.ends_with("\"cache flushed, \"\"twice\"\" <b>\",0")).collect();
     assert_eq!(lines.len(), 1, "{table}");
     let index: u64 = lines[0].split(',').nth(1).unwrap().parse().unwrap();
     assert_eq!(index, at_ns / 100_000_000);
