@@ -6,5 +6,6 @@
 static ALLOCATOR: dnsdyno_sys::memory::Allocator = dnsdyno_sys::memory::Allocator;
 
 fn main() -> std::process::ExitCode {
+    dnsdyno_sys::memory::share_arena_if_limited();
     dnsdyno_cli::main()
 }

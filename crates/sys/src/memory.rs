@@ -47,6 +47,24 @@ fn given(memory: *mut u8, wanted_bytes: usize) -> *mut u8 {
     memory
 }
 
+/// Has all threads share one arena of the C library where the address space of this process is limited (`ulimit -v`).
+/// Otherwise each thread reserves 64 MiB for an arena of its own, and the library ends the process without a word where
+/// a new thread finds none. Call it before there are threads.
+#[cfg(target_env = "gnu")]
+pub fn share_arena_if_limited() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for the call to write to.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    if is_known && limit.rlim_cur != libc::RLIM_INFINITY {
+        // SAFETY: the call takes two numbers and no pointer; no other thread allocates yet.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
+/// Other C libraries have no arenas.
+#[cfg(not(target_env = "gnu"))]
+pub fn share_arena_if_limited() {}
+
 /// What is done before the process ends for want of memory, such as to leave the screen. The first call counts.
 pub fn before_the_end(act: impl Fn() + Send + Sync + 'static) {
     let _ = BEFORE_THE_END.set(Box::new(act));

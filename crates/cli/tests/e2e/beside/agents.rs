@@ -343,8 +343,8 @@ fn a_search_and_conditions_hold_over_all_agents() {
     assert!(found.contains("capacity at least 600 qps: no higher load was tried"), "{found}");
     let slow = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
     let words = format!(
-        "run -s {} -d q.txt --rate 400 --for 60s --timeout 200ms --interval 200ms --stop-when 'loss>50%' --on local:2 -o \
-         stopped --plain",
+        "run -s {} -d q.txt --rate 400 --for 60s --timeout 200ms --interval 200ms --stop-when 'loss>50%' --on local:2 \
+         -o stopped --plain",
         slow.address()
     );
     run_on(&work, &words).wait().gives(1);
