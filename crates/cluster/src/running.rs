@@ -38,7 +38,7 @@ impl Running<'_> {
             self.agents.stop_all(Stop::Interrupt, true);
             self.agents.drain();
         }
-        let Started { headers, hosts, plans, epoch_ns } = started?;
+        let Started { headers, hosts, plans, epoch_ns, early } = started?;
         let mut agents: Vec<AgentInfo> = self.infos();
         agents.iter_mut().zip(&headers).for_each(|(agent, header)| agent.workers = header.workers);
         let folder = self.keep.folder(self.agents.plan.name.as_deref());
@@ -71,7 +71,7 @@ impl Running<'_> {
         let live = LiveJoin::new(headers.len());
         let join = Join::new(&header, &headers);
         let ends = headers.iter().map(|_| AgentState::default()).collect();
-        let joining = Joining {
+        let mut joining = Joining {
             join,
             headers,
             recording,
@@ -83,6 +83,7 @@ impl Running<'_> {
             failed: None,
             limit: None,
         };
+        early.into_iter().for_each(|(number, event)| self.happened(&mut joining, number, event));
         Ok(self.follow(joining))
     }
 

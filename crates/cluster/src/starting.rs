@@ -52,6 +52,8 @@ pub(crate) struct Started {
     pub(crate) hosts: Vec<HostInfo>,
     pub(crate) plans: Vec<String>,
     pub(crate) epoch_ns: u64,
+    /// What came after the headers of some agents, before those of others.
+    pub(crate) early: Vec<(usize, Event)>,
 }
 
 impl Agents<'_> {
@@ -76,9 +78,9 @@ impl Agents<'_> {
         for session in self.sessions.iter() {
             session.outbox.message_now(|| Order::Start { epoch_ns: by_clock_of(session.offset(), epoch_ns) });
         }
-        let headers = self.wait_for_headers()?;
+        let (headers, early) = self.wait_for_headers()?;
         let hosts = ready.into_iter().map(|one| one.host).collect();
-        Ok(Started { headers, hosts, plans, epoch_ns })
+        Ok(Started { headers, hosts, plans, epoch_ns, early })
     }
 
     /// Sends each agent its part of the plan. Returns the files that it names, and the plans.
@@ -182,11 +184,14 @@ impl Agents<'_> {
     }
 
     /// Each agent's record begins with its header.
-    fn wait_for_headers(&mut self) -> Result<Vec<Header>, RunError> {
+    ///
+    /// What comes of some agents before the headers of others is kept for later.
+    fn wait_for_headers(&mut self) -> Result<(Vec<Header>, Vec<(usize, Event)>), RunError> {
         let mut headers: Vec<Option<Header>> = self.sessions.iter().map(|_| None).collect();
+        let mut early = Vec::new();
         while headers.iter().any(Option::is_none) {
             match self.next_event()? {
-                Some((number, Event::Line(line))) => {
+                Some((number, Event::Line(line))) if headers[number].is_none() => {
                     let header =
                         Header::decode(&line).map_err(|error| ClusterError::Join(error.to_string()))?;
                     headers[number] = Some(header);
@@ -195,10 +200,10 @@ impl Agents<'_> {
                     let name = self.sessions[number].name().to_owned();
                     return Err(ClusterError::Refused { name, why, is_bad_input }.into());
                 }
-                _ => {}
+                heard => early.extend(heard),
             }
         }
-        Ok(headers.into_iter().flatten().collect())
+        Ok((headers.into_iter().flatten().collect(), early))
     }
 
     /// The next event before the start; `None` where there was none for a while.
