@@ -1,5 +1,6 @@
 //! The coordinator: a [`Runner`] whose runs are made by agents.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Weak};
@@ -134,6 +135,8 @@ impl Cluster {
                 let waits = deadline.saturating_duration_since(Instant::now());
                 match self.events.recv_timeout(waits) {
                     Ok((from, Event::Clock(exchange))) => {
+                        // After a pause between two runs, in which nobody has listened, it is not silent.
+                        self.sessions[from].heard_ns = exchange.back_ns;
                         self.sessions[from].clock.add(exchange);
                         if from == number && self.sessions[number].clock.exchanges() < wanted {
                             self.sessions[number].ask_time();
@@ -189,6 +192,7 @@ impl Runner for Cluster {
         let signer = has_to_sign.then(|| Signer::read(&self.key)).transpose().map_err(ClusterError::Key)?;
         let agents = Agents {
             signer,
+            busy: HashSet::new(),
             sessions: &mut self.sessions,
             events: &self.events,
             faults: self.faults,

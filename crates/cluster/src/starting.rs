@@ -37,6 +37,8 @@ pub(crate) struct Agents<'a> {
     pub(crate) control: &'a Control,
     /// What signs tasks, where they have to be.
     pub(crate) signer: Option<Signer>,
+    /// Those that have a task, and have not refused it.
+    pub(crate) busy: HashSet<usize>,
 }
 
 /// What an agent has said before the start.
@@ -128,6 +130,7 @@ impl Agents<'_> {
                 _ => Order::Prepare(Box::new(task)),
             });
         }
+        self.busy = (0..self.sessions.len()).collect();
         Ok((files, plans))
     }
 
@@ -231,23 +234,26 @@ impl Agents<'_> {
                 session.clock.add(exchange);
                 Ok(None)
             }
-            event => Ok(Some((number, event))),
+            event => {
+                if matches!(event, Event::Report(Report::Refused { .. })) {
+                    self.busy.remove(&number);
+                }
+                Ok(Some((number, event)))
+            }
         }
     }
 
     /// Waits until the agents have ended what they were told to stop.
     pub(crate) fn drain(&mut self) {
         let deadline_ns = now_ns() + DRAIN_NS;
-        let mut waiting: HashSet<usize> = (0..self.sessions.len()).collect();
+        let mut waiting = std::mem::take(&mut self.busy);
         while !waiting.is_empty() && now_ns() < deadline_ns {
             match self.events.recv_timeout(LOOK_AGAIN) {
                 Ok((number, Event::Report(Report::Ended | Report::Refused { .. }) | Event::Gone(_))) => {
                     waiting.remove(&number);
                     self.sessions[number].outbox.message(&Order::Received);
                 }
-                Ok(_) => {}
-                // An agent that was refused has nothing to end.
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
     }

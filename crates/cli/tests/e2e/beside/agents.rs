@@ -403,3 +403,16 @@ fn agents_over_ssh_need_nothing_on_their_host_but_the_program() {
     let words = load(&format!("--rate 10 --for 1s --on {} --quiet", on(&[""])));
     remote.run(&work, &words).wait().ends_refused(3, &["Permission denied"]);
 }
+
+#[test]
+fn a_pause_between_two_runs_is_no_silence_of_the_agents() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    // Longer than what makes an agent count as lost.
+    let words = format!(
+        "find -s {} -d q.txt --from 300 --most 600 --trial 300ms --rest 11s --trials 10 --on local:2 -o rested",
+        server.address()
+    );
+    let found = run_on(&work, &words).wait().gives(1);
+    assert!(found.stdout.contains("capacity at least 600 qps"), "{}{}", found.stdout, found.stderr);
+}
