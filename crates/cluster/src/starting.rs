@@ -41,6 +41,9 @@ pub(crate) struct Agents<'a> {
     pub(crate) busy: HashSet<usize>,
 }
 
+/// What came from an agent, with the number of that agent.
+pub(crate) type Heard = (usize, Event);
+
 /// What an agent has said before the start.
 #[derive(Default)]
 struct Readiness {
@@ -55,7 +58,7 @@ pub(crate) struct Started {
     pub(crate) plans: Vec<String>,
     pub(crate) epoch_ns: u64,
     /// What came after the headers of some agents, before those of others.
-    pub(crate) early: Vec<(usize, Event)>,
+    pub(crate) early: Vec<Heard>,
 }
 
 impl Agents<'_> {
@@ -189,7 +192,7 @@ impl Agents<'_> {
     /// Each agent's record begins with its header.
     ///
     /// What comes of some agents before the headers of others is kept for later.
-    fn wait_for_headers(&mut self) -> Result<(Vec<Header>, Vec<(usize, Event)>), RunError> {
+    fn wait_for_headers(&mut self) -> Result<(Vec<Header>, Vec<Heard>), RunError> {
         let mut headers: Vec<Option<Header>> = self.sessions.iter().map(|_| None).collect();
         let mut early = Vec::new();
         while headers.iter().any(Option::is_none) {
@@ -248,12 +251,12 @@ impl Agents<'_> {
         let deadline_ns = now_ns() + DRAIN_NS;
         let mut waiting = std::mem::take(&mut self.busy);
         while !waiting.is_empty() && now_ns() < deadline_ns {
-            match self.events.recv_timeout(LOOK_AGAIN) {
-                Ok((number, Event::Report(Report::Ended | Report::Refused { .. }) | Event::Gone(_))) => {
-                    waiting.remove(&number);
-                    self.sessions[number].outbox.message(&Order::Received);
-                }
-                Ok(_) | Err(_) => {}
+            let heard = self.events.recv_timeout(LOOK_AGAIN);
+            if let Ok((number, Event::Report(Report::Ended | Report::Refused { .. }) | Event::Gone(_))) =
+                heard
+            {
+                waiting.remove(&number);
+                self.sessions[number].outbox.message(&Order::Received);
             }
         }
     }
