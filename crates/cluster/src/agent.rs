@@ -1,33 +1,35 @@
-//! The agent: makes its part of each run that its coordinator wants, with a runner of its
-//! host, and sends the record as it
-//! grows.
+//! The agent: makes its part of each run that its coordinator wants, with a runner of its host, and sends the record as
+//! it grows.
 //!
 //! ```text
-//!   link ──► this thread: orders, clocks, files      ──► thread of a run ──► runner ──► its own record
-//!        ◄── a thread that sends ◄───────────────────────── lines, notes, intervals
+//!   link ──► a thread that reads ──► this thread: orders, clocks, files ──► thread of a run ──► its own record
+//!        ◄── a thread that sends ◄────────────────────────────────────────── lines, notes, intervals
 //!            a thread that looks: says that it is there, and ends the load when nobody says so here
 //! ```
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fs, io};
 
+use dnsdyno_measure::Facts;
 use dnsdyno_plan::Draft;
 use dnsdyno_queries::TsigText;
-use dnsdyno_record::HostInfo;
-use dnsdyno_runner::{Control, Keep, Live, Note, Observer, RunError, RunJob, Runner, StopCause};
+use dnsdyno_runner::{Control, RunError, StopCause, host_facts};
 use dnsdyno_sys::process::effective_user;
 use dnsdyno_sys::{clock, thread as sys_thread};
 use dnsdyno_text::shown;
 
+use crate::agent_run::{AgentRun, MakeRunner};
+use crate::broker_files::BrokerFiles;
+use crate::calibration;
 use crate::files::Store;
 use crate::frame::{Frame, Kind};
 use crate::link::{Link, Outbox, Receive};
-use crate::messages::{AgentFacts, Order, PROTOCOL, Passed, Report, Stop, Task};
+use crate::messages::{AgentFacts, Order, PROTOCOL, Report, Stop, Task};
 use crate::permission::Permission;
 use crate::process_link;
 use crate::signed::Signed;
@@ -43,9 +45,6 @@ pub struct Agent {
     /// Makes what makes its runs.
     pub runner: MakeRunner,
 }
-
-/// Makes a runner, in the thread that uses it.
-pub type MakeRunner = fn() -> Box<dyn Runner>;
 
 /// Serves the coordinator that has started this process, over standard input and output, until it ends. Returns the
 /// folder of records that the coordinator has not received whole, if there are any.
@@ -75,6 +74,8 @@ pub(crate) fn serve_guarded(agent: Agent, link: Link, guarded: Guarded) -> io::R
 #[derive(Debug)]
 pub(crate) struct Guarded {
     pub(crate) door: Door,
+    /// Where files may be that a task names.
+    pub(crate) broker_files: BrokerFiles,
     pub(crate) turn: Turn,
     pub(crate) log: fn(&str),
 }
@@ -162,11 +163,10 @@ impl Session {
         })
     }
 
-    /// Follows orders until the link ends.
-    fn serve(mut self, mut receive: Box<dyn Receive>) -> io::Result<Option<PathBuf>> {
-        while let Ok(Some(frame)) = receive.receive() {
-            let heard_ns = clock::monotonic_ns();
-            self.shared.heard_ns.store(heard_ns, Ordering::Relaxed);
+    /// Follows orders until the link ends, or nobody has been there for long: a cut network does not end a link.
+    fn serve(mut self, receive: Box<dyn Receive>) -> io::Result<Option<PathBuf>> {
+        let frames = read(receive, Arc::clone(&self.shared))?;
+        while let Some((frame, heard_ns)) = self.next_frame(&frames) {
             match frame.kind {
                 // Of a newer coordinator: what it means is not known here.
                 Kind::Message => match serde_json::from_slice(&frame.octets) {
@@ -186,6 +186,17 @@ impl Session {
             let _ = run.thread.join();
         }
         Ok(self.clean_up())
+    }
+
+    /// What has come next, and when; `None` after the last.
+    fn next_frame(&self, frames: &Receiver<(Frame, u64)>) -> Option<(Frame, u64)> {
+        loop {
+            match frames.recv_timeout(ALIVE_EVERY) {
+                Ok(heard) => return Some(heard),
+                Err(RecvTimeoutError::Timeout) if self.shared.silent_ns() < GONE_AFTER_NS => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     fn follow(&mut self, order: Order, heard_ns: u64) {
@@ -209,17 +220,23 @@ impl Session {
                 nonce.into_iter().for_each(|nonce| self.outbox.message(&Report::Nonce(nonce)));
             }
             Order::Signed(signed) => self.admit(&signed),
-            Order::File { hash, bytes } => {
-                let is_named = |(task, _): &(Box<Task>, usize)| {
-                    task.files.iter().any(|info| info.hash == hash && info.bytes == bytes)
-                };
-                if !self.incoming.as_ref().is_some_and(is_named) {
-                    return self.log(&format!("a file {} that no task names", shown(&hash, 80)));
-                }
+            Order::Calibrate => self.calibrate(),
+            Order::Examine => self.examine(),
+            Order::File { hash, bytes } if self.names(&hash, bytes) => {
                 let kept = self.store.begin(&hash, bytes);
                 if kept.is_err() || bytes == 0 {
                     self.file_came(kept);
                 }
+            }
+            Order::Stored { hash, bytes } if self.names(&hash, bytes) => match self.fetch(&hash, bytes) {
+                Ok(()) => self.file_came(Ok(())),
+                Err(why) => {
+                    self.log(&format!("the file {hash} of the broker's object store: {why}"));
+                    self.outbox.message(&Report::NotStored { hash });
+                }
+            },
+            Order::File { hash, .. } | Order::Stored { hash, .. } => {
+                self.log(&format!("a file {} that no task names", shown(&hash, 80)));
             }
             Order::Start { epoch_ns } => {
                 if let Some(run) = &self.run {
@@ -290,6 +307,41 @@ impl Session {
         }
     }
 
+    /// Whether the task that waits for files names this one.
+    fn names(&self, hash: &str, bytes: u64) -> bool {
+        let waiting = self.incoming.iter().flat_map(|(task, _)| &task.files);
+        waiting.into_iter().any(|info| info.hash == hash && info.bytes == bytes)
+    }
+
+    /// Takes a file out of the object store of the broker.
+    fn fetch(&mut self, hash: &str, bytes: u64) -> Result<(), String> {
+        let Some(guarded) = &self.guarded else { return Err("this link has none".to_owned()) };
+        let store = &mut self.store;
+        store.begin(hash, bytes)?;
+        guarded.broker_files.get(hash, &mut |part| store.part(part))?;
+        match store.is_whole() {
+            true => Ok(()),
+            false => Err("it ends too early".to_owned()),
+        }
+    }
+
+    /// How fast this host is; nothing while it makes a run, which this would disturb.
+    fn calibrate(&self) {
+        let is_free = !self.shared.makes.load(Ordering::Acquire);
+        self.outbox.message(&Report::Calibrated { speed: is_free.then(calibration::speed).flatten() });
+    }
+
+    /// Looks at this host for a doctor, which takes a second.
+    fn examine(&self) {
+        let outbox = self.outbox.clone();
+        let spawned = thread::Builder::new().name("doctor".to_owned()).spawn(move || {
+            outbox.message(&Report::Examined { facts: host_facts(None).unwrap_or_default() });
+        });
+        if spawned.is_err() {
+            self.outbox.message(&Report::Examined { facts: Facts::default() });
+        }
+    }
+
     /// A file, or a part of it, has come; when it was the last one, the run is made ready.
     fn file_came(&mut self, kept: Result<(), String>) {
         let Some((task, lacking)) = &mut self.incoming else { return };
@@ -315,7 +367,7 @@ impl Session {
         };
         let control = Arc::new(Control::default());
         let (start, starts) = channel();
-        let part = Part {
+        let part = AgentRun {
             draft,
             may_load: task.may_load,
             permission: self.agent.permission.clone(),
@@ -366,11 +418,30 @@ impl Session {
     }
 }
 
+/// Reads frames in a thread of its own, with the instant at which each came.
+fn read(mut receive: Box<dyn Receive>, shared: Arc<Shared>) -> io::Result<Receiver<(Frame, u64)>> {
+    let (came, frames) = sync_channel(FRAMES_WAITING);
+    thread::Builder::new().name("reads".to_owned()).spawn(move || {
+        while let Ok(Some(frame)) = receive.receive() {
+            let heard_ns = clock::monotonic_ns();
+            shared.heard_ns.store(heard_ns, Ordering::Relaxed);
+            if came.send((frame, heard_ns)).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(frames)
+}
+
 impl Shared {
+    /// How long nothing has come.
+    fn silent_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed))
+    }
+
     /// Ends the load when nothing was heard of the coordinator for too long.
     fn end_if_alone(&self) {
-        let silent_ns = clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        if silent_ns <= ALONE_AFTER_NS {
+        if self.silent_ns() <= ALONE_AFTER_NS {
             return;
         }
         if let Some(control) = &*self.control.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -382,86 +453,6 @@ impl Shared {
     }
 }
 
-/// A part of a run that is to be made.
-struct Part {
-    draft: Draft,
-    may_load: bool,
-    permission: Permission,
-    runner: MakeRunner,
-    folder: PathBuf,
-    outbox: Outbox,
-    /// Of a guarded session.
-    log: Option<fn(&str)>,
-    control: Arc<Control>,
-    starts: Receiver<u64>,
-}
-
-impl Part {
-    fn make(self) {
-        let report = match self.run() {
-            Ok(()) => Report::Ended,
-            Err((why, is_bad_input)) => {
-                self.log.iter().for_each(|log| log(&format!("refused: {why}")));
-                Report::Refused { why, is_bad_input }
-            }
-        };
-        self.outbox.message(&report);
-    }
-
-    fn run(&self) -> Result<(), (String, bool)> {
-        let failed = |error: RunError| (error.to_string(), error.is_bad_input());
-        let mut runner = (self.runner)();
-        let plans = runner.validate(&self.draft).map_err(failed)?;
-        self.permission.check(&plans.plan, self.may_load).map_err(|why| (why.to_string(), true))?;
-        let host = HostInfo::gather(plans.plan.target.address.ip());
-        let start = |preparation_ns| self.start(preparation_ns, &host);
-        let copy = |line: &[u8]| self.outbox.frame(Frame { kind: Kind::Line, octets: line.to_vec() });
-        let job = RunJob {
-            start: Some(&start),
-            copy: Some(&copy),
-            ..RunJob::new(&plans, Keep::Folder(self.folder.clone()))
-        };
-        let finished = runner.run(&job, &self.control, &mut Tells(&self.outbox)).map_err(failed)?;
-        if let Some(error) = finished.incomplete {
-            self.outbox.message(&Report::Said { words: format!("its own record is not whole: {error}") });
-        }
-        Ok(())
-    }
-
-    /// Says that the run is ready, and waits for its start.
-    fn start(&self, preparation_ns: u64, host: &HostInfo) -> Option<u64> {
-        self.outbox.message(&Report::Ready { preparation_ns, host: Box::new(host.clone()) });
-        loop {
-            match self.starts.recv_timeout(LOOK_AGAIN) {
-                Ok(epoch_ns) => return Some(epoch_ns),
-                Err(RecvTimeoutError::Timeout) if self.control.cause().is_none() => {}
-                Err(_) => return None,
-            }
-        }
-    }
-}
-
-/// Tells the coordinator of the progress of a run.
-struct Tells<'a>(&'a Outbox);
-
-impl Observer for Tells<'_> {
-    fn note(&mut self, note: &Note<'_>) {
-        let words = match note {
-            // The record has them, and its lines are sent.
-            Note::Event(_) | Note::Stopping(_) => None,
-            Note::ReadingCapture { .. } => None,
-            note => note.sentence(),
-        };
-        words.into_iter().for_each(|words| self.0.message(&Report::Said { words }));
-    }
-
-    fn passed(&mut self, live: &Live<'_>) {
-        let Live { index, to_ns, covered_ns, asked_qps, arrivals } = *live;
-        let arrivals = arrivals.clone();
-        self.0.message(&Report::Passed(Box::new(Passed { index, to_ns, covered_ns, asked_qps, arrivals })));
-    }
-}
-
 /// What an agent says of its host.
 fn facts(permission: &Permission) -> AgentFacts {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
@@ -470,6 +461,7 @@ fn facts(permission: &Permission) -> AgentFacts {
         host: read("/proc/sys/kernel/hostname"),
         kernel: read("/proc/sys/kernel/osrelease"),
         cpus: sys_thread::allowed_cpus().map_or(1, |cpus| cpus.len() as u32),
+        wall_clock_bound_ns: clock::wall_clock_bound_ns(),
         may_use_xdp: effective_user() == 0,
         permission: permission.to_string(),
     }
@@ -492,5 +484,8 @@ pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(500);
 /// seconds.
 const ALONE_AFTER_NS: u64 = 3_500_000_000;
 
-/// How often a run that waits for its start looks whether it was stopped.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// After so long, an agent takes its coordinator for gone, and ends.
+pub(crate) const GONE_AFTER_NS: u64 = 30_000_000_000;
+
+/// Frames that have come and are not yet followed.
+const FRAMES_WAITING: usize = 4;

@@ -181,9 +181,12 @@ impl Broker {
         &self,
         what: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        let (told, outcome) = sync_channel(1);
-        self.runtime.spawn(async move { drop(told.send(what.await)) });
-        outcome.recv().ok()
+        wait(&self.runtime, what)
+    }
+
+    /// What runs on the connection's thread.
+    pub(crate) fn runtime(&self) -> Handle {
+        self.runtime.clone()
     }
 
     /// Does something on the connection as long as it takes, at most until a while after the end of this.
@@ -201,6 +204,16 @@ impl Drop for Broker {
         drop((self.links.take(), self.end.take()));
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
+}
+
+/// Does something on the thread of a connection, and waits for it; `None` where the thread has ended.
+pub(crate) fn wait<T: Send + 'static>(
+    runtime: &Handle,
+    what: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let (told, outcome) = sync_channel(1);
+    runtime.spawn(async move { drop(told.send(what.await)) });
+    outcome.recv().ok()
 }
 
 type Connected = Result<(Client, Handle), (bool, String)>;

@@ -7,11 +7,14 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dnsdyno_measure::Facts;
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_runner::{Control, FinishedRun, Observer, Plans, RunError, RunJob, Runner};
 
-use crate::agent::{ALIVE_EVERY, MakeRunner};
+use crate::agent::ALIVE_EVERY;
+use crate::agent_run::MakeRunner;
 use crate::broker::{Access, Broker};
+use crate::calibration::weigh;
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::faults::Faults;
@@ -30,6 +33,8 @@ pub struct Cluster {
     faults: Faults,
     /// What validates options here.
     alone: MakeRunner,
+    /// How fast each host is, where that was asked.
+    speeds: Vec<Option<f64>>,
     /// The file of the key that signs tasks.
     key: PathBuf,
     /// The agents hear of the coordinator while it is there.
@@ -63,7 +68,8 @@ impl Cluster {
         faults: Faults,
         alone: MakeRunner,
     ) -> Result<Cluster, ClusterError> {
-        let direct = |(destination, link)| Connected { destination, link, addressee: None };
+        let direct =
+            |(destination, link)| Connected { destination, link, addressee: None, broker_files: None };
         let rest = (Signer::usual_path(), alone);
         Cluster::begin(links.into_iter().map(direct).collect(), vec![], faults, rest)
     }
@@ -80,9 +86,13 @@ impl Cluster {
             connected.into_iter().enumerate().map(open).collect::<Result<_, ClusterError>>()?;
         let alive = Arc::new(sessions.iter().map(|session| session.outbox.clone()).collect());
         say_alive(&alive).map_err(ClusterError::Thread)?;
-        let mut cluster = Cluster { sessions, events, faults, key, alone, _alive: alive, _brokers: brokers };
+        let (speeds, _alive, _brokers) = (vec![None; sessions.len()], alive, brokers);
+        let mut cluster = Cluster { sessions, events, faults, alone, speeds, key, _alive, _brokers };
         cluster.greet()?;
         cluster.look_at_clocks(CLOCK_EXCHANGES)?;
+        if cluster.has_to_weigh() {
+            cluster.calibrate()?;
+        }
         Ok(cluster)
     }
 
@@ -109,6 +119,75 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+
+    /// Whether the shares of the agents are by what their hosts can do.
+    fn has_to_weigh(&self) -> bool {
+        let is_other = |session: &Session| session.facts.host != self.sessions[0].facts.host;
+        self.sessions.iter().all(|session| session.destination.weight.is_none())
+            && self.sessions.iter().any(is_other)
+    }
+
+    /// The number of the first agent of each host.
+    fn first_of_hosts(&self) -> Vec<usize> {
+        let is_first = |number: &usize| {
+            let host = &self.sessions[*number].facts.host;
+            self.sessions[..*number].iter().all(|earlier| earlier.facts.host != *host)
+        };
+        (0..self.sessions.len()).filter(is_first).collect()
+    }
+
+    /// Asks each host once how fast it is. One that cannot say it now is taken for as fast as the others.
+    fn calibrate(&mut self) -> Result<(), ClusterError> {
+        let answers = self.ask_hosts(&Order::Calibrate, |report| match report {
+            Report::Calibrated { speed } => Some(speed),
+            _ => None,
+        })?;
+        let speed_of = |session: &Session| {
+            let same =
+                |(number, _): &&(usize, Option<f64>)| self.sessions[*number].facts.host == session.facts.host;
+            answers.iter().find(same).and_then(|(_, speed)| *speed)
+        };
+        self.speeds = self.sessions.iter().map(speed_of).collect();
+        Ok(())
+    }
+
+    /// What a doctor wants to know of each host, with the number of the first agent there. Takes a second.
+    ///
+    /// # Errors
+    /// An agent is lost.
+    pub fn examine(&mut self) -> Result<Vec<(usize, Facts)>, ClusterError> {
+        self.ask_hosts(&Order::Examine, |report| match report {
+            Report::Examined { facts } => Some(facts),
+            _ => None,
+        })
+    }
+
+    /// Asks the first agent of each host, and waits for the answers.
+    fn ask_hosts<T>(
+        &mut self,
+        question: &Order,
+        answer: impl Fn(Report) -> Option<T>,
+    ) -> Result<Vec<(usize, T)>, ClusterError> {
+        let mut missing = self.first_of_hosts();
+        let mut answers = Vec::with_capacity(missing.len());
+        missing.iter().for_each(|number| self.sessions[*number].outbox.message(question));
+        let deadline = Instant::now() + FIRST_ANSWER;
+        while let Some(first) = missing.first().copied() {
+            let waits = deadline.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(waits) {
+                Ok((number, Event::Report(report))) => {
+                    let Some(answer) = answer(report) else { continue };
+                    answers.push((number, answer));
+                    missing.retain(|one| *one != number);
+                }
+                Ok((number, Event::Gone(words))) => return Err(self.lost(number, words)),
+                Ok(_) => {}
+                Err(_) => return Err(self.lost(first, "it does not answer".to_owned())),
+            }
+        }
+        answers.sort_by_key(|(number, _)| *number);
+        Ok(answers)
     }
 
     fn no_agent(&self, number: usize, words: String) -> ClusterError {
@@ -158,8 +237,13 @@ impl Cluster {
     }
 
     fn hands(&self) -> Vec<Hand> {
-        let hand = |session: &Session| Hand { weight: session.destination.weight, cpus: session.facts.cpus };
-        self.sessions.iter().map(hand).collect()
+        let hand = |session: &Session| {
+            let (weight, cpus) = (session.destination.weight, session.facts.cpus);
+            Hand { weight, cpus, speed: 1.0 }
+        };
+        let mut hands: Vec<Hand> = self.sessions.iter().map(hand).collect();
+        weigh(&mut hands, &self.speeds);
+        hands
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) struct Hand {
     pub(crate) weight: Option<u32>,
     /// Its CPUs.
     pub(crate) cpus: u32,
+    /// The speed of one of them against those of the others.
+    pub(crate) speed: f64,
 }
 
 /// How many workers a run needs over all agents.
@@ -52,11 +54,12 @@ pub(crate) fn deal(hands: &[Hand], needed: Needed) -> Result<Vec<u32>, ClusterEr
         Needed::AtLeast(workers) => workers.clamp(agents, cpus.max(agents)),
         Needed::AllCpus => cpus.max(agents),
     };
-    // One each, and the rest one by one to the agent that has most CPUs for each of its workers.
+    // One each, and the rest one by one to the agent that has most CPU for each of its workers.
     let mut dealt = vec![1; hands.len()];
     for _ in agents..wanted {
-        let load_with_one_more =
-            |agent: &usize| f64::from(dealt[*agent] + 1) / f64::from(hands[*agent].cpus.max(1));
+        let load_with_one_more = |agent: &usize| {
+            f64::from(dealt[*agent] + 1) / (f64::from(hands[*agent].cpus.max(1)) * hands[*agent].speed)
+        };
         let least = (0..hands.len())
             .min_by(|one, other| load_with_one_more(one).total_cmp(&load_with_one_more(other)));
         least.iter().for_each(|agent| dealt[*agent] += 1);
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
 
     fn hands(of: &[(Option<u32>, u32)]) -> Vec<Hand> {
-        of.iter().map(|&(weight, cpus)| Hand { weight, cpus }).collect()
+        of.iter().map(|&(weight, cpus)| Hand { weight, cpus, speed: 1.0 }).collect()
     }
 
     #[test]
@@ -85,6 +88,15 @@ mod tests {
         assert_eq!(deal(&three, Needed::Exactly(40)).unwrap(), [4, 32, 4]);
         assert_eq!(deal(&three, Needed::AtLeast(1_000)).unwrap(), [2, 16, 2]);
         assert!(deal(&three, Needed::Exactly(2)).is_err());
+    }
+
+    #[test]
+    fn a_faster_host_has_more_of_the_load_for_each_of_its_cpus() {
+        let mut two = hands(&[(None, 4), (None, 4)]);
+        two[1].speed = 2.0;
+        assert_eq!(deal(&two, Needed::AllCpus).unwrap(), [3, 5]);
+        assert_eq!(deal(&two, Needed::Exactly(12)).unwrap(), [4, 8]);
+        assert_eq!(deal(&two, Needed::AtLeast(2)).unwrap(), [1, 1]);
     }
 
     #[test]

@@ -95,14 +95,14 @@ impl Files {
     /// # Errors
     /// It cannot be read any more, or has another size now.
     pub(crate) fn read(&self, hash: &str, part: &mut dyn FnMut(&[u8])) -> Result<(), ClusterError> {
-        let Some((info, path)) = self.all.iter().find(|(info, _)| info.hash == hash) else { return Ok(()) };
-        let failed = |source| ClusterError::File { path: path.clone(), source };
+        let Some((info, path)) = self.find(hash) else { return Ok(()) };
+        let failed = |source| ClusterError::File { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?.take(info.bytes);
         let (mut octets, mut sent) = (vec![0; PART], 0);
         loop {
             match file.read(&mut octets).map_err(failed)? {
                 0 if sent == info.bytes => return Ok(()),
-                0 => return Err(ClusterError::Changed { path: path.clone() }),
+                0 => return Err(ClusterError::Changed { path: path.to_owned() }),
                 length => {
                     sent += length as u64;
                     part(&octets[..length]);
@@ -111,9 +111,10 @@ impl Files {
         }
     }
 
-    /// The size of a file.
-    pub(crate) fn bytes(&self, hash: &str) -> Option<u64> {
-        self.all.iter().find(|(info, _)| info.hash == hash).map(|(info, _)| info.bytes)
+    /// A file, and where it is on this host.
+    pub(crate) fn find(&self, hash: &str) -> Option<(&FileInfo, &Path)> {
+        let found = self.all.iter().find(|(info, _)| info.hash == hash);
+        found.map(|(info, path)| (info, path.as_path()))
     }
 }
 
@@ -189,6 +190,11 @@ impl Store {
         incoming.file.write_all(kept).map_err(|error| format!("{}: {error}", incoming.path.display()))?;
         incoming.left -= kept.len() as u64;
         self.end_if_whole()
+    }
+
+    /// Whether nothing is missing of the file that has come last.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.incoming.is_none()
     }
 
     fn end_if_whole(&mut self) -> Result<(), String> {
@@ -338,7 +344,7 @@ mod tests {
     /// Sends what the store lacks, as coordinator and agent do.
     fn send(files: &Files, store: &mut Store) {
         for hash in store.lacks(&files.infos()) {
-            store.begin(&hash, files.bytes(&hash).unwrap()).unwrap();
+            store.begin(&hash, files.find(&hash).unwrap().0.bytes).unwrap();
             files.read(&hash, &mut |part| store.part(part).unwrap()).unwrap();
         }
     }

@@ -21,7 +21,10 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod agent_run;
 mod broker;
+mod broker_files;
+mod calibration;
 mod clocks;
 mod cluster;
 mod deal;
@@ -46,7 +49,8 @@ mod signed;
 mod signing;
 mod starting;
 
-pub use agent::{Agent, MakeRunner, serve, serve_over};
+pub use agent::{Agent, serve, serve_over};
+pub use agent_run::MakeRunner;
 pub use broker::{Access, BrokerUrl, Labels, parse_label};
 pub use cluster::Cluster;
 pub use error::ClusterError;

@@ -5,6 +5,9 @@
 //!     hello            ──►             ◄──  hello
 //!     prepare          ──►             ◄──  lacks (files)
 //!     nonce            ──►             ◄──  nonce            over a broker, where `signed` stands for `prepare`
+//!     stored           ──►             ◄──  (not_stored)     over a broker with an object store
+//!     calibrate        ──►             ◄──  calibrated       where the hosts may differ
+//!     examine          ──►             ◄──  examined         for `dnsdyno agents`
 //!     file, parts …    ──►             ◄──  said …, ready
 //!     clock            ──►             ◄──  clock            many times
 //!     start            ──►             ◄──  the lines of the record, passed …
@@ -13,14 +16,14 @@
 //!     received         ──►                                   the agent forgets the run
 //! ```
 
-use dnsdyno_measure::Arrivals;
+use dnsdyno_measure::{Arrivals, Facts};
 use dnsdyno_record::HostInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::signed::{Nonce, Signed};
 
 /// Of what both sides speak. A side that speaks another refuses the other before the load.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// From the coordinator to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,6 +39,12 @@ pub(crate) enum Order {
     Signed(Box<Signed>),
     /// A file follows, in frames: so many octets.
     File { hash: String, bytes: u64 },
+    /// A file is in the object store of the broker, under its hash.
+    Stored { hash: String, bytes: u64 },
+    /// Say how fast the host is.
+    Calibrate,
+    /// Say what a doctor wants to know of the host.
+    Examine,
     /// Say what time it is.
     Clock { number: u64 },
     /// The run starts at this instant of the agent's monotonic clock.
@@ -96,10 +105,16 @@ pub(crate) enum Report {
     Nonce(Nonce),
     /// Files of the task that the agent does not have, by their hashes.
     Lacks { hashes: Vec<String> },
+    /// A file could not be had from the object store: send it.
+    NotStored { hash: String },
     /// A message for the user.
     Said { words: String },
     /// Everything is open and checked; the workers need so much time from now on.
     Ready { preparation_ns: u64, host: Box<HostInfo> },
+    /// How fast one CPU of the host sends and receives, in datagrams a second; `None` where that was not to be known now.
+    Calibrated { speed: Option<f64> },
+    /// The facts of the host.
+    Examined { facts: Facts },
     /// The monotonic clock, when the order came and when this was sent.
     Clock { number: u64, received_ns: u64, sent_ns: u64 },
     /// The agent is there.
@@ -134,6 +149,8 @@ pub struct AgentFacts {
     pub kernel: String,
     /// CPUs that the agent may use.
     pub cpus: u32,
+    /// By how much its wall clock can be wrong; `None` where nothing keeps that clock right.
+    pub wall_clock_bound_ns: Option<u64>,
     /// Whether it has the rights for AF_XDP (root).
     pub may_use_xdp: bool,
     /// What the agent may load, in words.

@@ -5,15 +5,17 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use async_nats::Message;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_stream::StreamExt;
 
-use crate::agent::{Agent, Guarded, Turn, serve_guarded};
+use crate::agent::{Agent, GONE_AFTER_NS, Guarded, Turn, serve_guarded};
 use crate::broker::{Access, Broker, BrokerUrl, Labels, is_label};
+use crate::broker_files::BrokerFiles;
 use crate::error::ClusterError;
 use crate::nats_link::{self, Direction, Side, subject};
 use crate::presence::{FIND, Opened, Opening, Presence, Question, opening_subject};
@@ -53,10 +55,15 @@ pub fn serve_nats(agent: NatsAgent, stop: &dyn Fn() -> bool) -> Result<(), Clust
     if agent.agent.permission.trusted_keys().is_empty() {
         (agent.log)("it trusts no key, and so makes no run: put trusted-keys into its agent.toml");
     }
-    let (openings, mut opened) = mpsc::channel(16);
-    let client = broker.client.clone();
-    broker.spawn(async move { drop(answer(client, presence, openings).await) });
+    let (openings, opened) = sync_channel(MOST_SESSIONS);
     let (stopping, stopped) = watch::channel(false);
+    let (client, mut ended) = (broker.client.clone(), stopped.clone());
+    broker.spawn(async move {
+        tokio::select! {
+            answered = answer(client, presence, openings) => drop(answered),
+            _ = ended.changed() => {}
+        }
+    });
     let mut sessions = Sessions {
         agent: &agent,
         broker: &broker,
@@ -66,10 +73,10 @@ pub fn serve_nats(agent: NatsAgent, stop: &dyn Fn() -> bool) -> Result<(), Clust
         stopped,
     };
     while !stop() {
-        match opened.try_recv() {
+        match opened.recv_timeout(LOOK_AGAIN) {
             Ok(asked) => sessions.open(asked),
-            Err(mpsc::error::TryRecvError::Empty) => thread::sleep(LOOK_AGAIN),
-            Err(mpsc::error::TryRecvError::Disconnected) => {
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
                 return Err(lost("the connection has ended".to_owned()));
             }
         }
@@ -113,7 +120,7 @@ struct Asked {
 async fn answer(
     client: async_nats::Client,
     presence: Presence,
-    openings: mpsc::Sender<Asked>,
+    openings: SyncSender<Asked>,
 ) -> Result<(), async_nats::SubscribeError> {
     let mut searches = client.subscribe(FIND).await?;
     let mut wanted = client.subscribe(opening_subject(&presence.name)).await?;
@@ -136,7 +143,6 @@ async fn answer(
                     let _ = openings.try_send(Asked { opening, reply });
                 }
             }
-            () = openings.closed() => break,
         }
     }
     Ok(())
@@ -179,7 +185,7 @@ impl Sessions<'_> {
         let side = Side {
             subject: subject(&to, Direction::From),
             subscriber,
-            silent_for: Some(SILENT_FOR),
+            silent_for: Some(Duration::from_nanos(GONE_AFTER_NS)),
             stop: Some(self.stopped.clone()),
         };
         let link = nats_link::begin(self.broker, side);
@@ -190,6 +196,7 @@ impl Sessions<'_> {
         };
         let guarded = Guarded {
             door: Door::new(to, agent.permission.trusted_keys().to_vec()),
+            broker_files: BrokerFiles::of(self.broker),
             turn: self.turn.clone(),
             log: self.agent.log,
         };
@@ -232,12 +239,9 @@ fn name_of_host() -> String {
 }
 
 /// How often is looked for coordinators, and for the end.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 const CONNECT_AGAIN: Duration = Duration::from_secs(1);
-
-/// A session of which nothing was heard for so long has ended.
-const SILENT_FOR: Duration = Duration::from_secs(30);
 
 /// How long an agent that is to end waits for its run.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);

@@ -10,10 +10,12 @@
 //! ```
 
 use std::process::Command;
+use std::sync::Arc;
 
 use dnsdyno_text::secret::without_credentials;
 
 use crate::broker::{Access, Broker, BrokerUrl};
+use crate::broker_files::BrokerFiles;
 use crate::error::ClusterError;
 use crate::link::Link;
 use crate::presence;
@@ -57,6 +59,8 @@ pub(crate) struct Connected {
     pub(crate) link: Link,
     /// To whom its tasks are signed, where anyone may be at the other end of the link.
     pub(crate) addressee: Option<Addressee>,
+    /// The object store of its broker.
+    pub(crate) broker_files: Option<Arc<BrokerFiles>>,
 }
 
 impl Destination {
@@ -116,14 +120,16 @@ impl Destination {
         for one in numbered(wanted) {
             let Place::Nats(url) = &one.place else {
                 let link = one.connect()?;
-                all.push(Connected { destination: one, link, addressee: None });
+                all.push(Connected { destination: one, link, addressee: None, broker_files: None });
                 continue;
             };
             let broker = Broker::connect(url, access)?;
+            let files = Arc::new(BrokerFiles::of(&broker));
             for agent in presence::find(&broker, url)? {
                 let (link, to) = presence::open(&broker, &agent)?;
                 let destination = Destination { name: agent.name, ..one.clone() };
-                all.push(Connected { destination, link, addressee: Some(to) });
+                let broker_files = Some(Arc::clone(&files));
+                all.push(Connected { destination, link, addressee: Some(to), broker_files });
             }
             brokers.push(broker);
         }

@@ -100,6 +100,7 @@ impl Running<'_> {
                 workers: *workers,
                 first_worker,
                 clock: session.clock.offset(),
+                wall_clock_bound_ns: session.facts.wall_clock_bound_ns,
             };
             first_worker += workers;
             info

@@ -1,11 +1,13 @@
 //! The coordinator's side of the link to one agent.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
 use dnsdyno_record::ClockOffset;
 use dnsdyno_sys::clock;
 
+use crate::broker_files::BrokerFiles;
 use crate::clocks::{Clock, Exchange};
 use crate::error::ClusterError;
 use crate::frame::Kind;
@@ -19,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) destination: Destination,
     /// To whom its tasks are signed, where they have to be.
     pub(crate) addressee: Option<Addressee>,
+    /// The object store of its broker.
+    pub(crate) broker_files: Option<Arc<BrokerFiles>>,
     pub(crate) facts: AgentFacts,
     pub(crate) outbox: Outbox,
     pub(crate) clock: Clock,
@@ -49,15 +53,23 @@ impl Session {
         number: usize,
         events: Sender<(usize, Event)>,
     ) -> Result<Session, ClusterError> {
-        let Connected { destination, link: Link { send, receive }, addressee } = connected;
+        let Connected { destination, link: Link { send, receive }, addressee, broker_files } = connected;
         let outbox = Outbox::new(send).map_err(ClusterError::Thread)?;
         let reader = thread::Builder::new().name("agent".to_owned());
         reader.spawn(move || read(receive, number, &events)).map_err(ClusterError::Thread)?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         outbox.message(&Order::Hello { protocol: PROTOCOL, version });
         let heard_ns = clock::monotonic_ns();
-        let facts = AgentFacts::default();
-        Ok(Session { destination, addressee, facts, outbox, clock: Clock::default(), heard_ns, gone: None })
+        Ok(Session {
+            destination,
+            addressee,
+            broker_files,
+            facts: AgentFacts::default(),
+            outbox,
+            clock: Clock::default(),
+            heard_ns,
+            gone: None,
+        })
     }
 
     pub(crate) fn name(&self) -> &str {

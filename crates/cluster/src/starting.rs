@@ -162,7 +162,8 @@ impl Agents<'_> {
         while ready.iter().any(|one| one.preparation_ns.is_none()) {
             let Some((number, event)) = self.next_event()? else { continue };
             match event {
-                Event::Report(Report::Lacks { hashes }) => self.send_files(number, files, &hashes)?,
+                Event::Report(Report::Lacks { hashes }) => self.give_files(number, files, &hashes)?,
+                Event::Report(Report::NotStored { hash }) => self.send_file(number, files, &hash)?,
                 Event::Report(Report::Ready { preparation_ns, host }) => {
                     ready[number] = Readiness { preparation_ns: Some(preparation_ns), host: *host };
                 }
@@ -179,13 +180,26 @@ impl Agents<'_> {
         Ok(ready)
     }
 
-    fn send_files(&self, number: usize, files: &Files, hashes: &[String]) -> Result<(), RunError> {
-        let outbox = &self.sessions[number].outbox;
+    /// Gives an agent the files that it lacks: by the object store of its broker, if there is one.
+    fn give_files(&self, number: usize, files: &Files, hashes: &[String]) -> Result<(), RunError> {
+        let session = &self.sessions[number];
         for hash in hashes {
-            let Some(bytes) = files.bytes(hash) else { continue };
-            outbox.message(&Order::File { hash: hash.clone(), bytes });
-            files.read(hash, &mut |part| outbox.frame(Frame { kind: Kind::File, octets: part.to_vec() }))?;
+            let Some((info, path)) = files.find(hash) else { continue };
+            let is_stored =
+                session.broker_files.as_ref().is_some_and(|store| store.put(hash, info.bytes, path).is_ok());
+            match is_stored {
+                true => session.outbox.message(&Order::Stored { hash: hash.clone(), bytes: info.bytes }),
+                false => self.send_file(number, files, hash)?,
+            }
         }
+        Ok(())
+    }
+
+    fn send_file(&self, number: usize, files: &Files, hash: &str) -> Result<(), RunError> {
+        let Some((info, _)) = files.find(hash) else { return Ok(()) };
+        let outbox = &self.sessions[number].outbox;
+        outbox.message(&Order::File { hash: hash.to_owned(), bytes: info.bytes });
+        files.read(hash, &mut |part| outbox.frame(Frame { kind: Kind::File, octets: part.to_vec() }))?;
         Ok(())
     }
 

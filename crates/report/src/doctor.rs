@@ -172,6 +172,17 @@ pub fn examination_text(examination: &Examination, width: usize) -> String {
     out
 }
 
+/// What was found, a line each: for a list of hosts.
+pub fn findings_text(out: &mut String, examination: &Examination, width: usize) {
+    for finding in &examination.findings {
+        let biases = if finding.weight == Weight::Bias { " (will bias the figures)" } else { "" };
+        paragraph(out, &format!("- {}{biases}", finding.finding), 2, 4, width);
+    }
+    if examination.findings.is_empty() {
+        out.push_str("  nothing to note\n");
+    }
+}
+
 /// The rules, as data.
 const RULES: &str = include_str!("doctor/rules.toml");
 
@@ -284,6 +295,17 @@ mod tests {
 
     fn found(words: &[&str]) -> Vec<String> {
         examine(facts(words)).findings.into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn a_list_of_hosts_has_a_line_for_each_finding() {
+        let mut text = String::new();
+        let steal = facts(&[&HEALTHY[..], &["clock.daemon_count=2", "clock.daemons=chronyd, ntpd"]].concat());
+        findings_text(&mut text, &examine(steal), 100);
+        assert_eq!(text, "  - more than one program sets the clock: chronyd, ntpd\n");
+        text.clear();
+        findings_text(&mut text, &examine(facts(&HEALTHY)), 100);
+        assert_eq!(text, "  nothing to note\n");
     }
 
     #[test]

@@ -11,6 +11,17 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// By how much the wall clock can be wrong, as the kernel says, which NTP, chrony and PTP tell it; `None` where nothing
+/// keeps the clock right.
+pub fn wall_clock_bound_ns() -> Option<u64> {
+    // SAFETY: an all-zero timex asks for nothing to be changed.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `state` is a valid timex that the call may write to.
+    let answer = unsafe { libc::adjtimex(&mut state) };
+    let is_kept = answer >= 0 && answer != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
+    is_kept.then(|| u64::try_from(state.maxerror).unwrap_or(0).saturating_mul(1_000))
+}
+
 /// Sleeps until this instant of the monotonic clock; a signal ends the sleep early.
 pub fn sleep_until_ns(instant_ns: u64) {
     let time = libc::timespec {
@@ -115,6 +126,12 @@ mod tests {
         let end = monotonic_ns() + 2_000_000;
         sleep_until_ns(end);
         assert!(monotonic_ns() >= end);
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_kept_right_has_a_bound() {
+        // The kernel takes 16 s for more than it can say.
+        assert!(wall_clock_bound_ns().is_none_or(|bound_ns| bound_ns < 16_000_000_000));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The clock of a worker on this host: the time since the start of the run, the waits until an instant of it, and what
 //! the worker's thread has used since then. Every transport but the simulated link has one.
 
-use std::time::Duration;
-
 use dnsdyno_sys::clock;
 use dnsdyno_sys::sleeper::Sleeper;
 use dnsdyno_sys::thread;
@@ -33,10 +31,14 @@ impl WorkerClock {
         self.sleeper = Sleeper::of_this_thread();
         // Without it, wake-ups are up to 50 µs late; an old kernel may refuse it.
         let _ = thread::set_timer_slack_ns(1);
-        let now_ns = clock::monotonic_ns();
-        if epoch_ns > now_ns {
-            std::thread::sleep(Duration::from_nanos(epoch_ns - now_ns));
+        // A CPU that has slept long takes its time to wake, and its first work is slow: so the long sleep ends before the
+        // start, and a short one follows.
+        for until_ns in
+            [epoch_ns.saturating_sub(AWAKE_BEFORE_NS), epoch_ns.saturating_sub(AWAKE_BEFORE_NS / 2)]
+        {
+            clock::sleep_until_ns(until_ns);
         }
+        self.sleep_until_ns(0, true);
         self.before = self.since_the_thread_started();
     }
 
@@ -94,6 +96,9 @@ impl WorkerClock {
         Used { cpu_ns: clock::thread_cpu_ns(), cpu_wait_ns: self.sleeper.run_queue_wait_ns() }
     }
 }
+
+/// The thread is awake so long before the start of the run.
+const AWAKE_BEFORE_NS: u64 = 4_000_000;
 
 #[cfg(test)]
 mod tests {

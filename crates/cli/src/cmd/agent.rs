@@ -2,9 +2,10 @@
 //! the agents of a coordinator: `--on`, `dnsdyno agents`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use dnsdyno_cluster::{
@@ -13,7 +14,9 @@ use dnsdyno_cluster::{
 };
 use dnsdyno_plan::Draft;
 use dnsdyno_record::ClockOffset;
+use dnsdyno_report::{examine, findings_text};
 use dnsdyno_runner::{LocalRunner, RunError, Runner};
+use dnsdyno_sys::process;
 use dnsdyno_text::layout::Table;
 use dnsdyno_text::notation::parse_duration_ns;
 use dnsdyno_text::units::duration;
@@ -150,6 +153,7 @@ pub(crate) fn agent(flags: &AgentFlags) -> Outcome {
     }
     let permission = Permission::of_host(flags.config.as_deref()).map_err(Failure::bad_input)?;
     let folder = flags.folder.clone().unwrap_or_else(usual_folder);
+    forget_old_records(&folder);
     let folder = folder.join(format!("agent-{}", std::process::id()));
     let agent = Agent { permission, folder, runner: runner_of_this_host };
     if let Some(url) = &flags.nats {
@@ -202,14 +206,20 @@ fn make_key() -> Outcome {
     Ok(OK)
 }
 
-/// Lists agents: what they are, and how well their clocks are known.
+/// Lists agents: what they are, how well their clocks are known, and what a doctor finds on their hosts.
 pub(crate) fn agents(flags: &AgentsFlags) -> Outcome {
-    let cluster = cluster(&flags.on, Faults::default(), &flags.access)?;
+    let mut cluster = cluster(&flags.on, Faults::default(), &flags.access)?;
+    let examined = cluster.examine().map_err(failed)?;
+    let examined: Vec<_> = examined.into_iter().map(|(number, facts)| (number, examine(facts))).collect();
     let mut out = std::io::stdout().lock();
     let all: Vec<_> = cluster.agents().collect();
+    let host_of = |number: usize| all[number].1.host.as_str();
     if flags.json {
-        for (destination, facts, clock) in all {
-            let line = json!({ "agent": destination.name, "facts": facts, "clock": clock });
+        for (destination, facts, clock) in &all {
+            let of_host = examined.iter().find(|(number, _)| host_of(*number) == facts.host);
+            let findings = of_host.map(|(_, examination)| &examination.findings);
+            let line =
+                json!({ "agent": destination.name, "facts": facts, "clock": clock, "findings": findings });
             writeln!(out, "{line}").map_err(Failure::run_failed)?;
         }
         return Ok(OK);
@@ -228,9 +238,16 @@ pub(crate) fn agents(flags: &AgentsFlags) -> Outcome {
         column(&|(_, facts, _)| if facts.may_use_xdp { "possible" } else { "needs root" }.to_owned()),
     );
     table.right("clock ±", 0, column(&|(.., clock)| duration(clock.bound_ns)));
+    let wall_clock = |facts: &AgentFacts| facts.wall_clock_bound_ns.map_or("not kept".to_owned(), duration);
+    table.right("wall clock ±", 6, column(&|(_, facts, _)| wall_clock(facts)));
     table.left("may load", 5, column(&|(_, facts, _)| facts.permission.clone()));
     let mut text = String::new();
-    table.write(&mut text, width_of_terminal());
+    let width = width_of_terminal();
+    table.write(&mut text, width);
+    for (number, examination) in &examined {
+        text.extend(["\n", host_of(*number), "\n"]);
+        findings_text(&mut text, examination, width);
+    }
     write!(out, "{text}").map_err(Failure::run_failed)?;
     Ok(OK)
 }
@@ -254,6 +271,23 @@ fn usual_folder() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     cache.or_else(home).unwrap_or_else(std::env::temp_dir).join("dnsdyno")
 }
+
+/// Removes the folders of agents that have ended, once they have been there for so long that nobody will want them.
+fn forget_old_records(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix("agent-")?.parse::<u32>().ok());
+        let age =
+            entry.metadata().and_then(|found| found.modified()).ok().and_then(|then| then.elapsed().ok());
+        let is_old = age.is_some_and(|age| age > KEPT_FOR);
+        if is_old && pid.is_some_and(|pid| process::Stat::of(pid).is_none()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// How long the record of an agent is kept that its coordinator has not received.
+const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 3_600);
 
 const AGENT_HELP: &str = "\
 An agent is started by its coordinator, `dnsdyno run --on HOST`, over SSH; nothing has to run on its host before. It

@@ -8,6 +8,8 @@
 //! | [`support`] | (shared code: a working folder, running the program, the checks of every record) |
 //! | [`beside::servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
+//! | [`beside::agents_cut`] | agents behind a cut network or with a full disk |
+//! | [`beside::nats_access`] | brokers with TLS, credentials and an object store |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`beside::hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`beside::mistakes`] | what a stranger types wrongly: the exact words and the exit code |
@@ -96,6 +98,7 @@ mod alone {
 /// Tests that assert counts, texts and ends, or times that are far from any bound: loads beside theirs change nothing.
 mod beside {
     pub(crate) mod agents;
+    pub(crate) mod agents_cut;
     pub(crate) mod bad_input;
     pub(crate) mod caching_clients;
     pub(crate) mod capture;
@@ -130,6 +133,7 @@ mod beside {
     pub(crate) mod mistakes;
     pub(crate) mod mix;
     pub(crate) mod nats;
+    pub(crate) mod nats_access;
     pub(crate) mod note;
     pub(crate) mod other_programs;
     pub(crate) mod output;

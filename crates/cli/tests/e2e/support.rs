@@ -7,6 +7,7 @@
 //!          both schemas, ends that add up, no panic on standard error
 //! ```
 
+pub(crate) mod broker;
 mod record;
 mod remote;
 

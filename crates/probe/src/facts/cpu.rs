@@ -116,7 +116,7 @@ pub(super) fn clock_read_ns() -> u64 {
 }
 
 /// Programs that set the clock, by the first 15 octets of their names, which is what the kernel keeps.
-const CLOCK_DAEMONS: [&str; 5] = ["chronyd", "ntpd", "ntpsec", "openntpd", "systemd-timesyn"];
+const CLOCK_DAEMONS: [&str; 6] = ["chronyd", "ntpd", "ntpsec", "openntpd", "phc2sys", "systemd-timesyn"];
 
 /// Readings of a round, and rounds.
 const READS: u64 = 100;

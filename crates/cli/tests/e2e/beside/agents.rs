@@ -26,17 +26,17 @@ fn agents_of(coordinator: &Started<'_>) -> Vec<Pid> {
 }
 
 /// The queries that a responder has received.
-fn received(server: &Running) -> u64 {
+pub(super) fn received(server: &Running) -> u64 {
     server.book().total().counts.received
 }
 
 /// Whether a process runs; one that nobody has waited for does not.
-fn runs(pid: Pid) -> bool {
+pub(super) fn runs(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-fn ended_within(pids: &[Pid], most: Duration) -> Duration {
+pub(super) fn ended_within(pids: &[Pid], most: Duration) -> Duration {
     let since = Instant::now();
     while pids.iter().any(|pid| runs(*pid)) {
         assert!(since.elapsed() < most, "an agent runs on after {most:?}");
@@ -50,7 +50,7 @@ fn with_cache(words: &str) -> String {
     format!("XDG_CACHE_HOME=$PWD/cache exec \"$0\" {words}")
 }
 
-fn run_on<'a>(work: &'a Workplace, words: &str) -> Started<'a> {
+pub(super) fn run_on<'a>(work: &'a Workplace, words: &str) -> Started<'a> {
     work.start_shell_with_keys(&with_cache(words))
 }
 

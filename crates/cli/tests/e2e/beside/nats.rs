@@ -1,139 +1,18 @@
 //! Agents at a NATS broker: they make one load as those over pipes do, lose nothing with the broker, and make runs only
 //! for whom their own host trusts.
 
-use std::fs::{self, File};
-use std::net::TcpListener;
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use dnsdyno_measure::MemberTally;
 use dnsdyno_record::Ended;
-use dnsdyno_responder::{Faults, Running};
-use rustix::process::{Pid, Signal, kill_process};
+use dnsdyno_responder::Faults;
+use rustix::process::Signal;
 
-use crate::support::{DNSDYNO, Ran, Started, Workplace, check_record, has_program, responder};
-
-/// A process beside the one that is tested. Dropping it ends it.
-struct Beside {
-    child: Child,
-    stderr: PathBuf,
-}
-
-impl Beside {
-    fn start(work: &Workplace, name: &str, mut command: Command) -> Beside {
-        let stderr = work.path(&format!("{name}.stderr"));
-        command.current_dir(work.path("")).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.stderr(File::create(&stderr).unwrap()).spawn().unwrap();
-        Beside { child, stderr }
-    }
-
-    fn said(&self) -> String {
-        fs::read_to_string(&self.stderr).unwrap_or_default()
-    }
-
-    fn until_it_says(&mut self, words: &str) {
-        let since = Instant::now();
-        while !self.said().contains(words) {
-            assert!(self.child.try_wait().unwrap().is_none(), "it ended: {}", self.said());
-            assert!(since.elapsed() < PATIENCE, "it does not say {words:?}: {}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn ends(&mut self) -> ExitStatus {
-        let since = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(since.elapsed() < PATIENCE, "it does not end: {}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn terminate(&mut self) -> ExitStatus {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
-        self.ends()
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A broker with a token, whose messages are short, so that most frames are cut.
-struct Broker<'a> {
-    work: &'a Workplace,
-    port: u16,
-    process: Beside,
-}
-
-impl<'a> Broker<'a> {
-    fn start(work: &'a Workplace, port: u16) -> Broker<'a> {
-        work.write(
-            "broker.conf",
-            format!("listen: 127.0.0.1:{port}\nmax_payload: 4096\nauthorization {{ token: \"{TOKEN}\" }}\n"),
-        );
-        let mut command = Command::new("nats-server");
-        command.args(["-c", "broker.conf"]);
-        let mut process = Beside::start(work, "broker", command);
-        process.until_it_says("Server is ready");
-        Broker { work, port, process }
-    }
-
-    fn url(&self) -> String {
-        url(self.port)
-    }
-
-    /// Kills it, and starts it again at the same port.
-    fn restart(&mut self) {
-        self.process.child.kill().unwrap();
-        self.process.ends();
-        *self = Broker::start(self.work, self.port);
-    }
-}
-
-fn url(port: u16) -> String {
-    format!("nats://{TOKEN}@127.0.0.1:{port}")
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// An agent that trusts the key of the coordinator, with further lines of its configuration.
-fn agent(work: &Workplace, url: &str, name: &str, config: &str) -> Beside {
-    work.write(&format!("{name}.toml"), config);
-    let mut command = Command::new(DNSDYNO);
-    command
-        .args(["agent", "--nats", url, "--name", name, "--label", "site=here", "--label"])
-        .args([format!("rack={name}"), "--config".to_owned(), format!("{name}.toml")])
-        .args(["--folder", &format!("agent-{name}")]);
-    Beside::start(work, name, command)
-}
-
-/// Makes the key of the coordinator, and returns the line of a configuration that trusts it.
-fn key(work: &Workplace) -> String {
-    let made = work.shell("HOME=$PWD/home exec \"$0\" agent keys").gives(0);
-    made.stdout.lines().find(|line| line.starts_with("trusted-keys")).unwrap().to_owned()
-}
-
-/// Starts the coordinator, with its key. Its clock bound is that of a busy host.
-fn start<'a>(work: &'a Workplace, words: &str) -> Started<'a> {
-    work.start_shell_with_keys(&format!("HOME=$PWD/home exec \"$0\" {words}"))
-}
-
-fn run(work: &Workplace, words: &str) -> Ran {
-    start(work, words).wait()
-}
-
-fn received(server: &Running) -> u64 {
-    server.book().total().counts.received
-}
+use crate::support::broker::{Broker, TOKEN, agent, free_port, key, received, run, start, url};
+use crate::support::{DNSDYNO, Workplace, check_record, has_program, responder};
 
 /// What agents have left in their folders.
 fn left_behind(work: &Workplace) -> Vec<PathBuf> {
@@ -328,8 +207,3 @@ fn refused_names_and_tokens(work: &Workplace, broker: &Broker<'_>) {
     work.dnsdyno(&format!("agent --nats {right}?site=a")).ends_refused(2, &["--label KEY=VALUE"]);
     work.dnsdyno("agent --nats http://127.0.0.1").ends_refused(2, &["write nats://HOST:PORT"]);
 }
-
-const TOKEN: &str = "a-word-that-nobody-knows";
-
-/// How long something may take that takes no time on an idle host.
-const PATIENCE: Duration = Duration::from_secs(60);

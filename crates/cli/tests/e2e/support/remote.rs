@@ -42,7 +42,8 @@ impl Remote {
         let dir = folder.path().display();
         let config = format!(
             "Port {port}\nListenAddress {address}\nHostKey {dir}/host_key\nAuthorizedKeysFile {dir}/authorized_keys\n\
-             PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\n{force}\n"
+             PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\n\
+             SetEnv XDG_CACHE_HOME={dir}/cache\n{force}\n"
         );
         fs::write(path("sshd_config"), config).unwrap();
         fs::create_dir(path("bin")).unwrap();
