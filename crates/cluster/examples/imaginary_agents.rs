@@ -1,36 +1,59 @@
-//! How a coordinator grows with its agents: so many imaginary ones, over pipes of this process, which send records that
-//! were made before. Prints the time to the start, the time to join, and CPU time and memory of the coordinator's
-//! process (the agents are in it, and do little: the record of each is made once).
+//! How a coordinator grows with its agents: so many imaginary ones, which send the records of a simulated server. Prints
+//! the time to connect, to start and to join, and CPU time and memory of the coordinator's process.
+//!
+//! Without a broker the agents are threads of this process that answer over pipes and send a record that was made before,
+//! so what they cost is little. At a broker they are agents as they are, in a process of their own.
 //!
 //! ```text
 //!   cargo run --release -p dnsdyno-cluster --example imaginary_agents -- 10 100 1000
+//!   cargo run --release -p dnsdyno-cluster --example imaginary_agents -- nats://127.0.0.1:4222 10 100 1000
 //! ```
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::fs;
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dnsdyno_cluster::{Cluster, Destination, Faults, Link, Place};
+use dnsdyno_cluster::{
+    Access, Agent, BrokerUrl, Cluster, Destination, Faults, Labels, Link, NatsAgent, Permission, Place,
+    Signer, serve_nats,
+};
 use dnsdyno_plan::Draft;
 use dnsdyno_runner::{Control, Keep, RunJob, Runner, SimConfig, SimulatedRunner};
+use dnsdyno_sys::thread::{open_files_limit, set_open_files_limit};
 use serde_json::{Value, json};
 
 type Failed = Box<dyn Error + Send + Sync>;
 
 fn main() -> Result<(), Failed> {
-    let counts: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let (_, most_files) = open_files_limit()?;
+    set_open_files_limit(most_files)?;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, url, count, folder] = &words[..]
+        && first == AS_AGENTS
+    {
+        return wait_at(url, count.parse()?, Path::new(folder));
+    }
+    let broker = words.first().filter(|word| BrokerUrl::is_meant(word));
+    let counts: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     println!("agents  connected  started    joined  CPU of the process  memory");
     for count in if counts.is_empty() { vec![10, 100, 1_000] } else { counts } {
-        one(count)?;
+        match broker {
+            None => over_pipes(count)?,
+            Some(url) => at_broker(url, count)?,
+        }
     }
     Ok(())
 }
 
-/// A run of so many agents.
-fn one(count: usize) -> Result<(), Failed> {
+/// A run of so many agents over pipes.
+fn over_pipes(count: usize) -> Result<(), Failed> {
     let lines = Arc::new(record(count)?);
     let mut links = Vec::with_capacity(count);
     for number in 0..count {
@@ -43,9 +66,37 @@ fn one(count: usize) -> Result<(), Failed> {
             Destination { name: format!("agent-{number}"), place: Place::Local, weight: Some(1) };
         links.push((destination, Link::over(from_agent, to_agent)));
     }
+    measured(count, || Cluster::over(links, FAULTS, simulated))
+}
+
+/// The same at a broker.
+fn at_broker(url: &str, count: usize) -> Result<(), Failed> {
+    let folder = Removed(std::env::temp_dir().join(format!("imaginary-agents-{}", std::process::id())));
+    fs::create_dir_all(&folder.0)?;
+    let key = folder.0.join("key");
+    let public = Signer::create(&key)?.public();
+    fs::write(folder.0.join("agent.toml"), format!("trusted-keys = [\"{public}\"]\n"))?;
+    let child = Command::new(std::env::current_exe()?)
+        .args([AS_AGENTS, url, &count.to_string()])
+        .arg(&folder.0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut agents = Ended(child);
+    let mut line = String::new();
+    BufReader::new(agents.0.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+    let destinations = Destination::parse_list(&format!("{url}?count={count}*1"))?;
+    let access = Access { key: Some(key), ..Access::default() };
+    measured(count, || Cluster::connect(destinations, FAULTS, &access, simulated))
+}
+
+/// Connects, makes a run, and prints what it took.
+fn measured<E: Into<Failed>>(
+    count: usize,
+    connect: impl FnOnce() -> Result<Cluster, E>,
+) -> Result<(), Failed> {
     let (cpu_before, begun) = (cpu_time()?, Instant::now());
-    let faults = Faults { start_within_ns: 60_000_000_000, ..Faults::default() };
-    let mut cluster = Cluster::over(links, faults, simulated)?;
+    let mut cluster = connect().map_err(Into::into)?;
     let connected = begun.elapsed();
     let plans = cluster.validate(&draft(count, None))?;
     let mut seen = Seen { begun: Instant::now(), started: Duration::ZERO };
@@ -63,6 +114,61 @@ fn one(count: usize) -> Result<(), Failed> {
         memory_mib()?
     );
     Ok(())
+}
+
+/// The process of the agents at a broker: says a line when all are there, and ends with its input.
+fn wait_at(url: &str, count: usize, folder: &Path) -> Result<(), Failed> {
+    static WAITING: AtomicUsize = AtomicUsize::new(0);
+    let permission = Permission::of_host(Some(&folder.join("agent.toml")))?;
+    let url = BrokerUrl::parse(url)?;
+    for number in 0..count {
+        let agent = NatsAgent {
+            agent: Agent {
+                permission: permission.clone(),
+                folder: folder.join(number.to_string()),
+                runner: simulated,
+            },
+            url: url.clone(),
+            access: Access::default(),
+            name: Some(format!("agent-{number}")),
+            labels: Labels::new(),
+            log: |words| match words.contains("waits at") {
+                true => drop(WAITING.fetch_add(1, Ordering::Relaxed)),
+                false => eprintln!("{words}"),
+            },
+        };
+        thread::Builder::new().spawn(move || {
+            if let Err(error) = serve_nats(agent, &|| false) {
+                eprintln!("{error}");
+                std::process::exit(3);
+            }
+        })?;
+    }
+    while WAITING.load(Ordering::Relaxed) < count {
+        thread::sleep(Duration::from_millis(20));
+    }
+    println!("there");
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    Ok(())
+}
+
+/// A child that ends with this.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A folder that is removed with this.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// When the joined record has begun.
@@ -125,7 +231,7 @@ fn agent(mut from: PipeReader, mut to: PipeWriter, lines: &[Vec<u8>]) -> Option<
         let order: Value = serde_json::from_slice(&octets).ok()?;
         let now_ns = dnsdyno_sys::clock::monotonic_ns();
         if order.get("hello").is_some() {
-            say(&mut to, json!({ "hello": { "protocol": 1, "facts": { "cpus": 1 } } }))?;
+            say(&mut to, json!({ "hello": { "protocol": 2, "facts": { "cpus": 1 } } }))?;
         } else if let Some(number) = order["clock"]["number"].as_u64() {
             say(&mut to, json!({ "clock": { "number": number, "received_ns": now_ns, "sent_ns": now_ns } }))?;
         } else if order.get("prepare").is_some() {
@@ -151,6 +257,12 @@ fn memory_mib() -> Result<u64, Failed> {
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     Ok(most.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1_024)
 }
+
+/// The first argument of the process of the agents.
+const AS_AGENTS: &str = "as-agents";
+
+/// All are on this host.
+const FAULTS: Faults = Faults { goes_on: false, start_within_ns: 60_000_000_000 };
 
 /// Queries a second of each agent.
 const PER_AGENT: u64 = 100;

@@ -15,6 +15,7 @@ use crate::agent::ALIVE_EVERY;
 use crate::agent_run::MakeRunner;
 use crate::broker::{Access, Broker};
 use crate::calibration::weigh;
+use crate::clock_round::ClockRound;
 use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::faults::Faults;
@@ -204,28 +205,25 @@ impl Cluster {
         ClusterError::NoAgent { name: destination.name.clone(), words, command }
     }
 
-    /// Exchanges the time with each agent, one question at a time.
+    /// Exchanges the time with each agent.
     pub(crate) fn look_at_clocks(&mut self, exchanges: u64) -> Result<(), ClusterError> {
-        for number in 0..self.sessions.len() {
-            let wanted = self.sessions[number].clock.exchanges() + exchanges;
-            let deadline = Instant::now() + FIRST_ANSWER;
-            self.sessions[number].ask_time();
-            while self.sessions[number].clock.exchanges() < wanted {
-                let waits = deadline.saturating_duration_since(Instant::now());
-                match self.events.recv_timeout(waits) {
-                    Ok((from, Event::Clock(exchange))) => {
-                        // After a pause between two runs, in which nobody has listened, it is not silent.
-                        self.sessions[from].heard_ns = exchange.back_ns;
-                        self.sessions[from].clock.add(exchange);
-                        if from == number && self.sessions[number].clock.exchanges() < wanted {
-                            self.sessions[number].ask_time();
-                        }
-                    }
-                    Ok((from, Event::Gone(words))) => return Err(self.lost(from, words)),
-                    Ok(_) => {}
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                        return Err(self.lost(number, "it does not say what time it is".to_owned()));
-                    }
+        let all = (0..self.sessions.len()).collect();
+        let mut round = ClockRound::begin(&self.sessions, all, exchanges);
+        let mut deadline = Instant::now() + FIRST_ANSWER;
+        while let Some(first) = round.missing() {
+            let waits = deadline.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(waits) {
+                Ok((from, Event::Clock(exchange))) => {
+                    // After a pause between two runs, in which nobody has listened, it is not silent.
+                    self.sessions[from].heard_ns = exchange.back_ns;
+                    self.sessions[from].clock.add(exchange);
+                    round.answered(&self.sessions, from);
+                    deadline = Instant::now() + FIRST_ANSWER;
+                }
+                Ok((from, Event::Gone(words))) => return Err(self.lost(from, words)),
+                Ok(_) if Instant::now() < deadline => {}
+                Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    return Err(self.lost(first, "it does not say what time it is".to_owned()));
                 }
             }
         }

@@ -25,6 +25,7 @@ mod agent_run;
 mod broker;
 mod broker_files;
 mod calibration;
+mod clock_round;
 mod clocks;
 mod cluster;
 mod deal;

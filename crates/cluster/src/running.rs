@@ -17,6 +17,7 @@ use dnsdyno_sys::clock::monotonic_ns as now_ns;
 use dnsdyno_text::units::duration;
 
 use crate::agent::ALIVE_EVERY;
+use crate::clock_round::ClockRound;
 use crate::joining::{AgentState, Joining};
 use crate::live::LiveJoin;
 use crate::messages::{Order, Report, Stop};
@@ -293,23 +294,22 @@ impl Running<'_> {
 
     /// The clocks after the run, for their drift; from now on each of them counts anew.
     fn look_at_clocks_again(&mut self, joining: &mut Joining<'_>) {
-        for number in 0..self.agents.sessions.len() {
-            let session = &mut self.agents.sessions[number];
-            if session.gone.is_some() || joining.ends[number].is_lost {
-                continue;
+        let is_there =
+            |number: &usize| self.agents.sessions[*number].gone.is_none() && !joining.ends[*number].is_lost;
+        let there: Vec<usize> = (0..self.agents.sessions.len()).filter(is_there).collect();
+        there.iter().for_each(|number| self.agents.sessions[*number].clock = Default::default());
+        let deadline_ns = now_ns() + LAST_CLOCKS_NS + there.len() as u64 * LAST_CLOCKS_OF_ONE_NS;
+        let mut round = ClockRound::begin(self.agents.sessions, there.clone(), LAST_EXCHANGES);
+        while round.missing().is_some() && now_ns() < deadline_ns {
+            let Ok((from, event)) = self.agents.events.recv_timeout(LOOK_AGAIN) else { continue };
+            self.agents.sessions[from].heard_ns = now_ns();
+            let was_clock = matches!(event, Event::Clock(_));
+            self.happened(joining, from, event);
+            if was_clock {
+                round.answered(self.agents.sessions, from);
             }
-            session.clock = Default::default();
-            session.ask_time();
-            let deadline_ns = now_ns() + LAST_CLOCKS_NS;
-            while self.agents.sessions[number].clock.exchanges() < LAST_EXCHANGES && now_ns() < deadline_ns {
-                let Ok((from, event)) = self.agents.events.recv_timeout(LOOK_AGAIN) else { continue };
-                self.agents.sessions[from].heard_ns = now_ns();
-                let was_clock = matches!(event, Event::Clock(_)) && from == number;
-                self.happened(joining, from, event);
-                if was_clock {
-                    self.agents.sessions[number].ask_time();
-                }
-            }
+        }
+        for number in there {
             joining.join.end_mut(number).clock = self.agents.sessions[number].clock.offset();
         }
     }
@@ -352,8 +352,9 @@ const AGENTS_FOLDER: &str = "agents";
 /// An agent says twice a second that it is there.
 const SILENT_AFTER_NS: u64 = 2 * ALIVE_EVERY.as_nanos() as u64 + 1_000_000_000;
 
-/// How long the last look at a clock may take.
+/// How long the last look at the clocks may take, and what each of many agents adds.
 const LAST_CLOCKS_NS: u64 = 500_000_000;
+const LAST_CLOCKS_OF_ONE_NS: u64 = 5_000_000;
 
 /// Exchanges of it.
 const LAST_EXCHANGES: u64 = 20;

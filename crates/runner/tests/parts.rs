@@ -2,18 +2,37 @@
 //! record but for who has sent.
 
 use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
 
+use dnsdyno_measure::Histogram;
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{AgentInfo, Digest, Header, Interval, Join, Line, Sum, join_headers};
-use dnsdyno_runner::{Control, Keep, RunJob, Runner, SimConfig, SimulatedRunner};
+use dnsdyno_runner::{Control, How, Keep, QueryEnd, QueryLog, RunJob, Runner, SimConfig, SimulatedRunner};
+
+/// What became of single queries: response and service times of those that were answered.
+#[derive(Clone, Default)]
+struct Times(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl QueryLog for Times {
+    fn ended(&mut self, end: &QueryEnd<'_>) {
+        if end.how == How::Answered {
+            self.0.lock().unwrap().push((end.at_ns - end.due_ns, end.at_ns - end.sent_ns));
+        }
+    }
+}
 
 /// The record of a run: its header and lines, as they would go over a link.
 fn lines_of(draft: &Draft) -> (Header, Vec<Line>) {
-    let mut runner = SimulatedRunner { server: SimConfig { jitter_ns: 0, ..SimConfig::default() } };
+    lines_and_times_of(draft, 0, &Times::default())
+}
+
+fn lines_and_times_of(draft: &Draft, jitter_ns: u64, times: &Times) -> (Header, Vec<Line>) {
+    let mut runner = SimulatedRunner { server: SimConfig { jitter_ns, ..SimConfig::default() } };
     let plans = runner.validate(draft).unwrap();
     let lines = RefCell::new(Vec::<Vec<u8>>::new());
     let copy = |line: &[u8]| lines.borrow_mut().push(line.to_vec());
-    let job = RunJob { copy: Some(&copy), ..RunJob::new(&plans, Keep::Memory) };
+    let log_of = |_: u32| Box::new(times.clone()) as Box<dyn QueryLog>;
+    let job = RunJob { copy: Some(&copy), query_logs: Some(&log_of), ..RunJob::new(&plans, Keep::Memory) };
     runner.run(&job, &Control::default(), &mut ()).unwrap();
     let mut lines = lines.into_inner().into_iter();
     let header = Header::decode(&lines.next().unwrap()).unwrap();
@@ -23,10 +42,16 @@ fn lines_of(draft: &Draft) -> (Header, Vec<Line>) {
 
 /// The records of these parts, joined.
 fn joined(draft: &Draft, parts: &[&str]) -> (Vec<Interval>, Sum) {
-    let records: Vec<(Header, Vec<Line>)> = parts
-        .iter()
-        .map(|part| lines_of(&Draft { part: Some((*part).to_owned()), ..draft.clone() }))
-        .collect();
+    let records: Vec<(Header, Vec<Line>)> =
+        parts.iter().map(|part| lines_of(&part_of(draft, part))).collect();
+    joined_records(records, parts)
+}
+
+fn part_of(draft: &Draft, part: &str) -> Draft {
+    Draft { part: Some(part.to_owned()), ..draft.clone() }
+}
+
+fn joined_records(records: Vec<(Header, Vec<Line>)>, parts: &[&str]) -> (Vec<Interval>, Sum) {
     let headers: Vec<Header> = records.iter().map(|(header, _)| header.clone()).collect();
     let agent = |name: &&str| AgentInfo { name: (*name).to_owned(), workers: 1, ..AgentInfo::default() };
     let header = join_headers(&headers, parts.iter().map(agent).collect()).unwrap();
@@ -103,6 +128,22 @@ fn the_joined_record_of_three_parts_is_that_of_one_process() {
         assert_eq!(sum.tally, alone.tally, "{load}");
         assert_eq!(sum.evidence.sockets, alone.evidence.sockets, "{load}");
     }
+}
+
+#[test]
+fn joined_histograms_are_those_of_the_single_queries_of_all_agents() {
+    let parts = ["1/3", "2/3", "3/3"];
+    let times = Times::default();
+    let load = draft("rate = 2000\nfor = \"2s\"");
+    let record = |part: &&str| lines_and_times_of(&part_of(&load, part), 3_000_000, &times);
+    let (_, sum) = joined_records(parts.iter().map(record).collect(), &parts);
+    let (mut response, mut service) = (Histogram::new(), Histogram::new());
+    for (response_ns, service_ns) in times.0.lock().unwrap().iter() {
+        response.record(*response_ns);
+        service.record(*service_ns);
+    }
+    assert!(response.count() > 3_900, "{}", response.count());
+    assert_eq!((&sum.tally.response, &sum.tally.service), (&response, &service));
 }
 
 #[test]
