@@ -92,7 +92,7 @@ impl Begun {
         Begun(all)
     }
 
-    /// Adds a source whose counters count from the first instant of the first interval on, not from now.
+    /// Adds a source whose counters count from just before the first instant of the first interval on, not from now.
     pub fn add_from_start(&mut self, source: Box<dyn Source>) {
         self.0.push(Beginning { source, rise: Rise::default(), has_begun: false });
     }
@@ -218,6 +218,8 @@ impl Thread {
         let _ = std::thread::Builder::new().spawn(move || {
             // Where it fails, the thread runs where the kernel puts it.
             let _ = thread::run_on_cpus(&cpus);
+            // Intervals end for all samplers and workers at once: a worker that is due then goes first.
+            let _ = thread::give_way();
             let Beginning { source, rise, has_begun } = beginning;
             Readings { source, clock, is_seldom, rise, has_begun, is_lost: false, sender }.run(&stopped);
         });
@@ -271,7 +273,8 @@ struct Readings {
 
 impl Readings {
     fn run(mut self, stopped: &Receiver<()>) {
-        let mut next_ns = if self.has_begun { self.clock.end_ns(0) } else { self.clock.epoch_ns };
+        let first_ns = self.clock.epoch_ns.saturating_sub(FIRST_BEFORE_NS);
+        let mut next_ns = if self.has_begun { self.clock.end_ns(0) } else { first_ns };
         loop {
             let wait = Duration::from_nanos(next_ns.saturating_sub(clock::monotonic_ns()));
             let is_last = !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
@@ -339,6 +342,10 @@ impl Readings {
         let _ = self.sender.send(Message::Event { kind, at_ns, message: format!("{label} {message}") });
     }
 }
+
+/// So long before the start, the counters are read that have not begun: what is read at the start itself would take a
+/// CPU from the workers, whose first queries are due, and miss what happens meanwhile.
+const FIRST_BEFORE_NS: u64 = 6_000_000;
 
 /// How long an interval waits for samples that are late, after its end. They then belong to a later one.
 const PATIENCE_NS: u64 = 2_000_000_000;

@@ -46,6 +46,18 @@ pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets the calling thread take its CPU from nobody when it wakes: it waits until the CPU is free, or for its turn. Its
+/// children do the same. A thread to which the user has given another policy keeps it.
+pub fn give_way() -> io::Result<()> {
+    // SAFETY: the call touches no memory of ours; 0 means the calling thread.
+    if checked(unsafe { libc::sched_getscheduler(0) })? == libc::SCHED_OTHER {
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: the call only reads `parameters`.
+        checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters) })?;
+    }
+    Ok(())
+}
+
 /// How many files this process may have open: the soft limit, and the hard one above it.
 pub fn open_files_limit() -> io::Result<(u64, u64)> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -112,6 +124,18 @@ mod tests {
             pin_to_cpu(cpu).unwrap();
             assert_eq!(allowed_cpus().unwrap(), [cpu]);
             assert!(pin_to_cpu(1 << 20).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_gives_way_is_one_of_batches() {
+        std::thread::spawn(|| {
+            give_way().unwrap();
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let policy = stat.rsplit(')').next().unwrap().split_whitespace().nth(38);
+            assert_eq!(policy, Some("3"), "{stat}");
         })
         .join()
         .unwrap();

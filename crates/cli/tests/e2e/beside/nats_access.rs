@@ -16,9 +16,8 @@ use crate::support::{Workplace, has_program, responder};
 
 /// A run of 60 queries at the agents of a broker, from a file of these options.
 fn load(work: &Workplace, server: &str, url: &str, options: &str) -> String {
-    let words = format!(
-        "run -s {server} --rate 60 --for 1s --on '{url}' --start-within 1s --no-check --quiet {options}"
-    );
+    let words =
+        format!("run -s {server} --rate 60 --for 1s --on '{url}' --start-within 1s --quiet {options}");
     run(work, &words).gives(0).stderr
 }
 
