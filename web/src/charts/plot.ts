@@ -150,6 +150,11 @@ export class Plot {
     return this.u.valToPos(value, "x");
   }
 
+  /** The value of the y axis under the pointer. */
+  get pointedY(): number {
+    return this.u.posToVal(this.u.cursor.top ?? 0, "y");
+  }
+
   /** The chart as it is drawn now, as an SVG file. */
   svg(): string {
     const { u, readout, height } = this;
@@ -258,7 +263,8 @@ function followTouch(u: uPlot): void {
   const move = (event: PointerEvent) => {
     if (event.pointerType !== "touch") return;
     const box = u.over.getBoundingClientRect();
-    u.setCursor({ left: Math.min(Math.max(event.clientX - box.left, 0), box.width), top: 1 });
+    const within = (place: number, length: number) => Math.min(Math.max(place, 0), length);
+    u.setCursor({ left: within(event.clientX - box.left, box.width), top: within(event.clientY - box.top, box.height - 1) });
   };
   u.over.addEventListener("pointerdown", move);
   u.over.addEventListener("pointermove", move);
