@@ -8,6 +8,7 @@
 //! | [`support`] | (shared code: a working folder, running the program, the checks of every record) |
 //! | [`beside::servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
+//! | [`beside::kubernetes`] | the manifest for Kubernetes: its command lines, its configuration, what it names |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`beside::hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`beside::mistakes`] | what a stranger types wrongly: the exact words and the exit code |
@@ -123,6 +124,7 @@ mod beside {
     pub(crate) mod full_disk;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
+    pub(crate) mod kubernetes;
     pub(crate) mod link_local;
     pub(crate) mod merge;
     pub(crate) mod messages;

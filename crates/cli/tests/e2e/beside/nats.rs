@@ -15,24 +15,24 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::{DNSDYNO, Ran, Started, Workplace, check_record, has_program, responder};
 
 /// A process beside the one that is tested. Dropping it ends it.
-struct Beside {
+pub(crate) struct Beside {
     child: Child,
     stderr: PathBuf,
 }
 
 impl Beside {
-    fn start(work: &Workplace, name: &str, mut command: Command) -> Beside {
+    pub(crate) fn start(work: &Workplace, name: &str, mut command: Command) -> Beside {
         let stderr = work.path(&format!("{name}.stderr"));
         command.current_dir(work.path("")).stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(File::create(&stderr).unwrap()).spawn().unwrap();
         Beside { child, stderr }
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    fn until_it_says(&mut self, words: &str) {
+    pub(crate) fn until_it_says(&mut self, words: &str) {
         let since = Instant::now();
         while !self.said().contains(words) {
             assert!(self.child.try_wait().unwrap().is_none(), "it ended: {}", self.said());
@@ -52,7 +52,7 @@ impl Beside {
         }
     }
 
-    fn terminate(&mut self) -> ExitStatus {
+    pub(crate) fn terminate(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         self.ends()
     }
@@ -101,7 +101,7 @@ fn url(port: u16) -> String {
     format!("nats://{TOKEN}@127.0.0.1:{port}")
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
