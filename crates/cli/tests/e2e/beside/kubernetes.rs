@@ -85,7 +85,8 @@ fn the_manifest_for_kubernetes_is_valid_for_the_schemas_of_its_api_old_and_new()
         let mut command = Command::new(&python);
         command.args(["-m", "kubernetes_validate", "--strict", "-k", version]).arg(path_of_manifest());
         let ran = command.output().unwrap();
-        let said = [ran.stdout, ran.stderr].map(|octets| String::from_utf8_lossy(&octets).into_owned()).concat();
+        let said =
+            [ran.stdout, ran.stderr].map(|octets| String::from_utf8_lossy(&octets).into_owned()).concat();
         let passed = said.lines().filter(|line| line.contains(" passed ")).count();
         assert!(ran.status.success() && passed == Manifest::read().0.len(), "{said}");
     }
@@ -118,7 +119,8 @@ fn what_the_manifest_for_kubernetes_names_is_there() {
         };
         // Those of other namespaces are not in this manifest.
         let peers = [peers("egress", "to"), peers("ingress", "from")].concat();
-        let ours = peers.into_iter().filter(|peer| !peer["matchLabels"]["app.kubernetes.io/name"].is_badvalue());
+        let ours =
+            peers.into_iter().filter(|peer| !peer["matchLabels"]["app.kubernetes.io/name"].is_badvalue());
         for selector in ours.chain([&spec["podSelector"]]) {
             assert!(pods.iter().any(|pod| selects(selector, pod)), "{selector:?} means no pod");
         }
@@ -158,7 +160,8 @@ fn an_agent_starts_as_its_container_in_kubernetes_says() {
     assert_eq!(all(&broker["command"]).map(text).collect::<Vec<_>>(), ["nats-server"]);
     let ports = [free_port(), free_port()];
     let here = |word: &str| {
-        let to = [("4222", ports[0].to_string()), ("8222", ports[1].to_string()), ("broker", "127.0.0.1".into())];
+        let to =
+            [("4222", ports[0].to_string()), ("8222", ports[1].to_string()), ("broker", "127.0.0.1".into())];
         to.iter().fold(word.to_owned(), |word, (there, here)| word.replace(there, here))
     };
     let mut command = Command::new("nats-server");
