@@ -34,7 +34,7 @@ describe("a readout of rows", () => {
     expect(rows.items(colours, { interval: null, y: 1 })).toEqual([]);
   });
 
-  it("says without a cursor who is slowest most often, and what the colour of no answer is", async () => {
+  it("says without a cursor who is slowest in most intervals, and what the colour of no answer is", async () => {
     expect(words((await rowsOf(values)).items(colours, null))).toEqual(["slowest 66.7 % of the time: lg2", ">5 s"]);
     expect((await rowsOf({ lg1: [1, 2], lg2: [2, 1] })).items(colours, null)).toEqual([]);
   });

@@ -85,6 +85,8 @@ export class Plot {
   private words = { title: "", unit: "" };
   /** With its axes, in CSS pixels. */
   height: number;
+  /** Below the upper end of the y axis. uPlot's own is that of before, where a chart above has just become higher. */
+  private pointerTop = 0;
 
   constructor(
     container: HTMLElement,
@@ -108,6 +110,11 @@ export class Plot {
     this.element.addEventListener("keydown", (event) => {
       if (event.target === this.element) options.onKey?.(event);
     });
+    for (const type of ["pointerdown", "pointermove"] as const) {
+      this.u.over.addEventListener(type, ({ clientY }) => {
+        this.pointerTop = clientY - this.u.over.getBoundingClientRect().top;
+      });
+    }
     followTouch(this.u);
     this.markNarrow(width);
     this.setTitle(options.title, options.unit);
@@ -152,7 +159,7 @@ export class Plot {
 
   /** The value of the y axis under the pointer. */
   get pointedY(): number {
-    return this.u.posToVal(this.u.cursor.top ?? 0, "y");
+    return this.u.posToVal(this.pointerTop, "y");
   }
 
   /** The chart as it is drawn now, as an SVG file. */
@@ -263,8 +270,7 @@ function followTouch(u: uPlot): void {
   const move = (event: PointerEvent) => {
     if (event.pointerType !== "touch") return;
     const box = u.over.getBoundingClientRect();
-    const within = (place: number, length: number) => Math.min(Math.max(place, 0), length);
-    u.setCursor({ left: within(event.clientX - box.left, box.width), top: within(event.clientY - box.top, box.height - 1) });
+    u.setCursor({ left: Math.min(Math.max(event.clientX - box.left, 0), box.width), top: 1 });
   };
   u.over.addEventListener("pointerdown", move);
   u.over.addEventListener("pointermove", move);

@@ -29,7 +29,7 @@ export interface Row {
 export class HeatRows {
   /** What the ends of the colours stand for, in ns; `null` where there is no duration. */
   private readonly range_ns: [number, number] | null;
-  /** Who of them is the slowest in most intervals, and in which share of them. */
+  /** Who is the slowest in most intervals, and in which share of them: among equal ones it is now this one, now that. */
   private readonly slow: { row: Row; share: number } | null;
 
   constructor(
@@ -60,9 +60,9 @@ export class HeatRows {
     return { low, high };
   }
 
-  /** To the right of the axes, beside whom most of the intervals were slowest. */
+  /** To the right of the axes, beside who was slowest in most intervals. */
   paintMark(pen: Pen): void {
-    if (!this.slow || this.slow.share <= 0.5) return;
+    if (!this.slow) return;
     const { top, bottom } = this.edges(pen, this.rows.indexOf(this.slow.row));
     pen.text("← slowest", pen.right + 8 * pen.ratio, (top + bottom) / 2, pen.colours.ink);
   }
@@ -139,8 +139,8 @@ export class HeatRows {
       const row = this.slowestIn(i);
       if (row) counts.set(row, (counts.get(row) ?? 0) + 1);
     }
-    const [first, second] = [...counts].sort(([, a], [, b]) => b - a);
-    return first && first[1] !== second?.[1] ? { row: first[0], share: first[1] / compared } : null;
+    const most = [...counts].find(([, count]) => count > compared / 2);
+    return most ? { row: most[0], share: most[1] / compared } : null;
   }
 
   /** `null` where two are equally slow, or one is alone. */
