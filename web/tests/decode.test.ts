@@ -76,6 +76,16 @@ describe("what was left out of the finest level", () => {
     expect([factor([]), factor(["sent"]), factor(["sent", "x"]), factor(["heat"])]).toEqual([1, 1, 10, 10]);
     expect(run.has("x")).toBe(true);
   });
+
+  it("is so too of a percentile that has too few queries there", async () => {
+    const { series, base64 } = encodeSeries([
+      level(60, 1),
+      level(6, 10, { x: { unit: "ns", values: [1, 2, 3, 4, 5, 6] } }),
+    ]);
+    const run = new SeriesReader(series, await unpack(base64, series.bytes));
+    const factor = (columns: string[]) => run.levelFor(0, SECOND_NS, 100, columns).factor;
+    expect([factor(["x"]), factor(["from_ns", "x"]), factor(["nowhere"])]).toEqual([10, 1, 1]);
+  });
 });
 
 describe("the heat map", () => {

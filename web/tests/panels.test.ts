@@ -273,6 +273,22 @@ describe("parts of a run", () => {
     expect(figures(panel([run], "agents"), run)).toEqual({ lg1: [3, 3], lg2: [4, NaN] });
     expect(figures(panel([run], "agent-latency"), run)).toEqual({ lg2: [9, NaN] });
     expect(figures(panel([run], "rate"), run)).toMatchObject({ sent: [7, NaN], answered: [7, NaN] });
+    const rows = panel([run], "agent-rows")!;
+    expect(figures(rows, run)).toEqual({ lg1: [NaN, NaN], lg2: [9, NaN] });
+    const window = Window.of(run.series!, 0, Infinity);
+    expect(rows.lines.map(({ missing }) => missing!(window))).toEqual([[false, false], [false, true]]);
+  });
+
+  it("are rows alone where they are more than lines can be told apart, and in words where they have too few queries", async () => {
+    const ids = async (agents: number, key: string, values: number[]) => {
+      const columns = Object.fromEntries(Array.from({ length: agents }, (_, i) => [`agents.${i}.response.${key}`, values]));
+      const run = await shownRun(columns, { agents: Array.from({ length: agents }, (_, i) => `lg${i + 1}`) });
+      return panelsOf([run], 0, false).flatMap(({ id, empty }) => (id.startsWith("agent-") ? [empty === undefined ? id : `${id}: ${empty}`] : []));
+    };
+    expect(await ids(1, "p99", [5])).toEqual(["agent-latency"]);
+    expect(await ids(8, "p99", [5])).toEqual(["agent-rows", "agent-latency"]);
+    expect(await ids(9, "p99", [5])).toEqual(["agent-rows"]);
+    expect(await ids(2, "count", [5])).toEqual(["agent-rows: No agent had enough queries in an interval for its p99."]);
   });
 
   it("are the durations of a fallback, on top of each other", async () => {

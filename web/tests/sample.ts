@@ -1,5 +1,6 @@
 /**
- * Pages to look at while changing the page, without a record: a stair with a stall, several runs, a comparison, a folder.
+ * Pages to look at while changing the page, without a record: a stair with a stall, several runs, agents, a comparison,
+ * a folder.
  * All figures come from a seed. The words are like those of the program, but only `crates/page` knows the right ones.
  */
 import type { ComparedMetric, FolderRun, LoadPoint, PageData, Run, Table, Watched, WatchedSeries, Diagnosis } from "../src/data/types";
@@ -294,6 +295,33 @@ export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string 
   return { run, base64 };
 }
 
+/** The run of so many agents: one of them is slow all the time, another for a while, and a third is missing for a while. */
+function withAgents(agents: number): { run: Run; base64: string } {
+  const kind = { ...STAIR, label: `${agents} agents`, seconds: 120, steps: 1, from_qps: 2_000 * agents, limit_qps: 2_500 * agents, stall_at: 80 };
+  const next = random(kind.seed);
+  const seconds = Array.from({ length: kind.seconds }, (_, at) => second(kind, at, next));
+  const source = level(seconds);
+  const lost = (agent: number, at: number): boolean => agent === agents - 1 && at >= 40 && at < 52;
+  for (let agent = 0; agent < agents; agent++) {
+    const slow = (at: number): number => (agent === 1 ? 4 : agent === 2 && at >= 60 && at < 75 ? 12 : 1);
+    const put = (name: string, unit: "count" | "ns", value: (s: Second, at: number) => Cell) => {
+      source.columns[`agents.${agent}.${name}`] = { unit, values: seconds.map((s, at) => (lost(agent, at) ? null : value(s, at))) };
+    };
+    put("scheduled", "count", (s) => s.asked / agents);
+    put("ends.answered", "count", (s) => Math.round(s.answered / agents));
+    put("response.p99", "ns", (s, at) => {
+      const p99 = percentile(s, 0.99);
+      return typeof p99 === "number" ? Math.round(p99 * slow(at) * (0.8 + 0.4 * next())) : p99;
+    });
+  }
+  source.columns["partial_intervals"] = { unit: "count", values: seconds.map((_, at) => (lost(agents - 1, at) ? 1 : 0)) };
+  const { run } = sampleRun(kind, 0);
+  const { series, base64 } = encodeSeries([source], 0);
+  const names = Array.from({ length: agents }, (_, i) => `lg-${String(i + 1).padStart(2, "0")}.tyo.example.net`);
+  const partial = [{ label: `partial: ${names.at(-1)} is missing`, from_ns: 40 * SECOND, to_ns: 52 * SECOND }];
+  return { run: { ...run, agents: names, partial, phases: [], load_response: null, series }, base64 };
+}
+
 function tables(points: LoadPoint[], scheduled: number, answered: number, kind: Kind): Table[] {
   const right = (title: string, unit = ""): Table["columns"][number] => ({ title, unit, align: "right" });
   const left = (title: string): Table["columns"][number] => ({ title, unit: "", align: "left" });
@@ -377,6 +405,9 @@ export function samplePages(): Record<string, SamplePage> {
     short: page({ title: "12,000 queries/s for 10 s" }, [short]),
     many: page({ title: "Twelve builds" }, many),
     several: page({ title: "Three builds" }, several),
+    agents: page({ title: "Sixteen agents" }, [withAgents(16)]),
+    "two-agents": page({ title: "Two agents" }, [withAgents(2)]),
+    "many-agents": page({ title: "Sixty-four agents" }, [withAgents(64)]),
     comparison: page({ kind: "comparison", title: "Candidate against baseline", comparison: comparison() }, several.slice(0, 2)),
     folder: page({ kind: "folder", title: "Runs in /srv/runs", folder: { path: "/srv/runs", runs: folderRuns() } }, []),
   };

@@ -150,7 +150,7 @@ export class TimeGroup implements TimeCharts {
   /** Draws the same charts with other data, or others where the data has other charts. */
   private refresh(): void {
     const panels = this.panelsNow();
-    const key = (panel: Panel) => `${panel.id} ${panel.scale} ${panel.empty ?? ""}`;
+    const key = (panel: Panel) => `${panel.id} ${panel.scale} ${panel.height} ${panel.empty ?? ""}`;
     if (panels.map(key).join() !== this.panels.map(key).join()) {
       this.rebuild();
       this.options.onCharts?.(this.members);

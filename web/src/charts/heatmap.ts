@@ -4,16 +4,11 @@
  * the upper end of the axis.
  */
 import { bucketFrom_ns } from "../data/heat";
+import { rate } from "../format/units";
+import { type Cells, type Columns, type HeatScale, cellsOf, columnsOf, fillRuns, packed, ramp } from "./cells";
 import type { Window } from "./panels/window";
 import { BEYOND_HEIGHT, type Pen } from "./pen";
-import { isRecorded } from "./recorder";
 import { channels } from "./theme";
-
-/** The queries per second in the palest and in the most intense cell. */
-export interface HeatScale {
-  low_qps: number;
-  high_qps: number;
-}
 
 /** The shortest and the longest duration in a window; `null` where nothing was answered. */
 export function heatRange_ns(window: Window): [number, number] | null {
@@ -38,7 +33,7 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacit
   if (!heat || width < 1 || height < 1 || window.length === 0) return null;
   const range = heatRange_ns(window);
   const columns = columnsOf(pen, window, width);
-  const cells = isRecorded(pen.ctx) ? new Shapes(pen) : new Pixels(pen, width, height);
+  const cells = cellsOf(pen);
   const scale = range && paintCells(pen, window, columns, cells, width, height);
   paintBeyond(pen, beyond, window, columns, cells, width);
   pen.ctx.save();
@@ -46,88 +41,6 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacit
   cells.finish();
   pen.ctx.restore();
   return scale;
-}
-
-/** Takes rectangles of one colour in pixels from the upper left corner of what is between the axes. */
-interface Cells {
-  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void;
-  /** Puts them on the chart. */
-  finish(): void;
-}
-
-/** As {@link packed}. */
-type Colour = number;
-
-class Pixels implements Cells {
-  private readonly image: ImageData;
-  private readonly pixels: Uint32Array;
-
-  constructor(
-    private readonly pen: Pen,
-    private readonly width: number,
-    height: number,
-  ) {
-    this.image = new ImageData(width, height);
-    this.pixels = new Uint32Array(this.image.data.buffer);
-  }
-
-  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void {
-    for (let y = top; y < bottom; y++) this.pixels.fill(colour, y * this.width + left, y * this.width + right);
-  }
-
-  finish(): void {
-    const { ctx, box } = this.pen;
-    // Not straight onto the chart: pixels put there would replace the grid where they are transparent.
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [this.image.width, this.image.height];
-    canvas.getContext("2d")?.putImageData(this.image, 0, 0);
-    ctx.drawImage(canvas, Math.round(box.left), Math.round(box.top));
-  }
-}
-
-/** For a chart that is recorded: a path for each colour. */
-class Shapes implements Cells {
-  private readonly paths = new Map<Colour, Path2D>();
-
-  constructor(private readonly pen: Pen) {}
-
-  fill(left: number, right: number, top: number, bottom: number, colour: Colour): void {
-    const path = this.paths.get(colour) ?? this.pen.path();
-    this.paths.set(colour, path);
-    const { box } = this.pen;
-    path.rect(Math.round(box.left) + left, Math.round(box.top) + top, right - left, bottom - top);
-  }
-
-  finish(): void {
-    const { ctx } = this.pen;
-    for (const [colour, path] of this.paths) {
-      const [r, g, b, a] = [0, 8, 16, 24].map((bits) => (colour >>> bits) & 255) as [number, number, number, number];
-      ctx.fillStyle = `rgb(${r} ${g} ${b} / ${a / 255})`;
-      ctx.fill(path);
-    }
-  }
-}
-
-/** Which columns of pixels an interval has, from `first[i]` to before `end[i]`; and how long the intervals of a column are. */
-interface Columns {
-  first: Int32Array;
-  end: Int32Array;
-  covered_s: Float64Array;
-}
-
-function columnsOf(pen: Pen, window: Window, width: number): Columns {
-  const first = new Int32Array(window.length);
-  const end = new Int32Array(window.length);
-  const covered_s = new Float64Array(width);
-  for (let i = 0; i < window.length; i++) {
-    const left = Math.round(pen.x(window.from[i]!) - pen.box.left);
-    const right = Math.round(pen.x(window.to[i]!) - pen.box.left);
-    first[i] = Math.min(Math.max(left, 0), width);
-    end[i] = Math.min(Math.max(right, left + 1), width);
-    const seconds = (window.to[i]! - window.from[i]!) / 1e9;
-    for (let x = first[i]!; x < end[i]!; x++) covered_s[x]! += seconds;
-  }
-  return { first, end, covered_s };
 }
 
 function paintCells(
@@ -171,18 +84,7 @@ function paintCells(
       return colours[Math.round(Math.min(1, Math.max(0, share)) * (colours.length - 1))]!;
     });
   }
-  return { low_qps, high_qps };
-}
-
-/** Fills a row of cells, of which neighbours of one colour are one; 0 is nothing. */
-function fillRuns(cells: Cells, width: number, top: number, bottom: number, colourAt: (x: number) => Colour): void {
-  let [from, colour] = [0, 0];
-  for (let x = 0; x <= width; x++) {
-    const next = x < width ? colourAt(x) : 0;
-    if (next === colour) continue;
-    if (colour !== 0) cells.fill(from, x, top, bottom, colour);
-    [from, colour] = [x, next];
-  }
+  return { low: rate(low_qps), high: `${rate(high_qps)} queries/s` };
 }
 
 function extremes(counts: Float32Array[], covered_s: Float64Array): [number, number] {
@@ -222,20 +124,4 @@ function paintBeyond(
     const opacity = Math.min(1, Math.max(0.3, 1 + Math.log10(share[x]!) * 0.175));
     return packed(r, g, b, Math.round(opacity * 255));
   });
-}
-
-/** 256 colours from stops at equal distances. */
-function ramp(stops: string[]): Uint32Array {
-  const colours = stops.map(channels);
-  return Uint32Array.from({ length: 256 }, (_, i) => {
-    const place = (i / 255) * (stops.length - 1);
-    const [from, to] = [colours[Math.floor(place)]!, colours[Math.ceil(place)]!];
-    const mix = (c: number) => Math.round(from[c]! + (to[c]! - from[c]!) * (place % 1));
-    return packed(mix(0), mix(1), mix(2), 255);
-  });
-}
-
-/** As `ImageData` has it on a machine that stores the lowest byte first, which all browsers run on. */
-function packed(r: number, g: number, b: number, opacity: number): number {
-  return ((opacity << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }

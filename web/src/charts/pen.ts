@@ -175,18 +175,19 @@ export class Pen {
     ctx.restore();
   }
 
-  /** Slanted lines over the whole height, between two places in pixels of the canvas. */
-  hatch(left: number, right: number, colour: string): void {
-    const { ctx, box, bottom } = this;
+  /** Slanted lines between two places in pixels of the canvas, over the whole height unless told. */
+  hatch(left: number, right: number, colour: string, { top, bottom } = { top: this.box.top, bottom: this.bottom }): void {
+    const { ctx } = this;
+    const height = bottom - top;
     ctx.save();
     ctx.beginPath();
-    ctx.rect(left, box.top, right - left, box.height);
+    ctx.rect(left, top, right - left, height);
     ctx.clip();
     const path = this.path();
     const apart = 7 * this.ratio;
-    for (let x = left - (left % apart) - box.height; x < right; x += apart) {
+    for (let x = left - (left % apart) - height; x < right; x += apart) {
       path.moveTo(x, bottom);
-      path.lineTo(x + box.height, box.top);
+      path.lineTo(x + height, top);
     }
     this.stroke(path, { colour, width: 1 });
     ctx.restore();

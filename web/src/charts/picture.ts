@@ -7,11 +7,10 @@
  *   drawing, as recorded
  * ```
  */
-import type { HeatScale } from "./heatmap";
+import type { HeatScale } from "./cells";
 import { KEY_HEIGHT, KEY_WIDTH, type Look, keyShape } from "./key";
 import { escaped, figure } from "./recorder";
 import { FONT, type Palette } from "./theme";
-import { rate } from "../format/units";
 
 export interface Picture {
   title: string;
@@ -84,9 +83,8 @@ function keyLines(picture: Picture): string[] {
   return line === "" ? lines : [...lines, line];
 }
 
-/** Which colours a heat map has from few to many queries. */
-function scaleOf(scale: HeatScale, { heat, muted }: Palette): [markup: string, room: number] {
-  const [low, high] = [rate(scale.low_qps), `${rate(scale.high_qps)} queries/s`];
+/** Which colours a heat map has from its least to its greatest figures. */
+function scaleOf({ low, high }: HeatScale, { heat, muted }: Palette): [markup: string, room: number] {
   const from = widthOf(low) + 5;
   const step = 72 / heat.length;
   const boxes = heat.map(

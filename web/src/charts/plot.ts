@@ -85,6 +85,8 @@ export class Plot {
   private words = { title: "", unit: "" };
   /** With its axes, in CSS pixels. */
   height: number;
+  /** Below the upper end of the y axis. uPlot's own is that of before, where a chart above has just become higher. */
+  private pointerTop = 0;
 
   constructor(
     container: HTMLElement,
@@ -108,6 +110,11 @@ export class Plot {
     this.element.addEventListener("keydown", (event) => {
       if (event.target === this.element) options.onKey?.(event);
     });
+    for (const type of ["pointerdown", "pointermove"] as const) {
+      this.u.over.addEventListener(type, ({ clientY }) => {
+        this.pointerTop = clientY - this.u.over.getBoundingClientRect().top;
+      });
+    }
     followTouch(this.u);
     this.markNarrow(width);
     this.setTitle(options.title, options.unit);
@@ -148,6 +155,11 @@ export class Plot {
 
   placeOf(value: number): number {
     return this.u.valToPos(value, "x");
+  }
+
+  /** The value of the y axis under the pointer. */
+  get pointedY(): number {
+    return this.u.posToVal(this.pointerTop, "y");
   }
 
   /** The chart as it is drawn now, as an SVG file. */

@@ -2,8 +2,7 @@
  * The readout of a chart: each series with its figure at the cursor, always at the same place; without a cursor, the key
  * of the series.
  */
-import { rate } from "../format/units";
-import type { HeatScale } from "./heatmap";
+import type { HeatScale } from "./cells";
 import { type Look, keyElement } from "./key";
 
 export interface ReadoutItem extends Look {
@@ -51,14 +50,14 @@ export class Readout {
     }
   }
 
-  /** Shows which colours a heat map has from few to many queries. */
+  /** Shows which colours a heat map has from its least to its greatest figures. */
   showScale(scale: HeatScale | null, colours: string[]): void {
     this.heat = scale;
     this.scale.hidden = scale === null;
     if (!scale) return;
     const bar = document.createElement("i");
     bar.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
-    this.scale.replaceChildren(`${rate(scale.low_qps)} `, bar, ` ${rate(scale.high_qps)} queries/s`);
+    this.scale.replaceChildren(`${scale.low} `, bar, ` ${scale.high}`);
   }
 
   private build(items: ReadoutItem[]): void {

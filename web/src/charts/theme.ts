@@ -27,7 +27,7 @@ export interface Palette {
   ok: string;
   /** For what has no meaning of its own: runs, query types, transports, workers. */
   hues: string[];
-  /** Of the heat map, from few queries to many. */
+  /** Of heat maps, from few queries to many, and from fast to slow. */
   heat: string[];
 }
 

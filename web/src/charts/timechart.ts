@@ -1,7 +1,8 @@
 /** A chart over time: a panel, drawn for the shown range. */
 import type { Chart, ChartTable, Range, Value } from "./api";
 import { paintBoxes } from "./boxes";
-import { type HeatScale, beyondCounts, heatRange_ns, paintHeat } from "./heatmap";
+import type { HeatScale } from "./cells";
+import { beyondCounts, heatRange_ns, paintHeat } from "./heatmap";
 import { paintLimitSteps, paintLimits } from "./limits";
 import { type EndLabel, drawEndLabels } from "./labels";
 import { type Line, type Panel, type ShownRun, shown, text } from "./panels/panel";
@@ -9,6 +10,7 @@ import { Window } from "./panels/window";
 import type { Pen, Steps } from "./pen";
 import { Plot, type PlotOptions, hasEndLabels, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
+import { HeatRows } from "./rows";
 import { type Shared, instantOf, startOf } from "./shared";
 import { faint, palette, readable } from "./theme";
 import { timeTicks } from "./ticks";
@@ -31,7 +33,10 @@ export class TimeChart implements Chart {
   private drawn: Drawn[] = [];
   private axis: YAxis;
   private labelled = new Set<string>();
+  /** Of a chart with a row for each line. */
+  private rows: HeatRows | null = null;
   private cursor_ns: number | null = null;
+  private isPointed = false;
 
   constructor(
     container: HTMLElement,
@@ -60,6 +65,7 @@ export class TimeChart implements Chart {
       },
       width,
     );
+    this.plot.element.classList.toggle("chart-rows", panel.scale === "rows");
   }
 
   get id(): string {
@@ -83,7 +89,8 @@ export class TimeChart implements Chart {
 
   setSize(width: number, onPaper: boolean): void {
     this.width = width;
-    this.plot.setSize(width, onPaper);
+    // Lower rows would have no names.
+    this.plot.setSize(width, onPaper && this.panel.scale !== "rows");
     this.update();
     this.showReadout();
   }
@@ -117,6 +124,7 @@ export class TimeChart implements Chart {
       if (line.shape === "stack") tops.set(run, upper);
       this.drawn.push({ line, run, window, values, lower, upper });
     }
+    this.rows = this.panel.scale === "rows" && this.drawn[0] ? rowsOf(this.drawn, this.timeout_ns()) : null;
     const heat = this.heatRun();
     const heatRange = heat && heatRange_ns(windowOf(heat));
     this.axis = yAxisFor(
@@ -135,6 +143,7 @@ export class TimeChart implements Chart {
   /** Shows the cursor, and the figures of its instant. */
   showAt(at_ns: number | null, left: number | null, moveCursor: boolean): void {
     this.cursor_ns = at_ns;
+    this.isPointed = !moveCursor;
     if (moveCursor) this.plot.showCursor(left);
     this.showReadout();
   }
@@ -201,6 +210,7 @@ export class TimeChart implements Chart {
 
   private items(): ReadoutItem[] {
     const colours = palette(this.shared.theme);
+    if (this.rows) return this.rows.items(colours, this.place());
     return this.drawn.map((drawn) => {
       const { line, run } = drawn;
       const value = this.cursor_ns === null ? NaN : valueAt(drawn, this.cursor_ns);
@@ -208,6 +218,13 @@ export class TimeChart implements Chart {
       const look = { area: shape === "stack", ...(dash && { dash }), ...(width && { width }) };
       return { label, colour: line.colour(colours), ...look, text: text(unit, value, run.run.timeout_ns) };
     });
+  }
+
+  /** Where the cursor is in a chart with rows. */
+  private place(): Parameters<HeatRows["items"]>[1] {
+    if (this.cursor_ns === null) return null;
+    const y = this.isPointed ? this.plot.pointedY : null;
+    return { interval: rowIn(this.drawn[0]!.window, this.cursor_ns), y };
   }
 
   private showReadout(): void {
@@ -220,8 +237,10 @@ export class TimeChart implements Chart {
     const { boxes } = this.shared;
     let scale: HeatScale | null = null;
     pen.within(() => {
+      // Rows leave no room between them in which the instants would be seen.
+      if (this.rows) scale = this.rows.paint(pen);
       this.paintPhases(pen);
-      this.paintPartial(pen);
+      if (!this.rows) this.paintPartial(pen);
       const heat = this.heatRun();
       const { from_ns, to_ns } = this.shared.range;
       const window = heat && Window.of(heat.series!, from_ns, to_ns, this.columnsOf(heat));
@@ -234,13 +253,18 @@ export class TimeChart implements Chart {
           this.drawn[0].window,
           this.drawn.map(({ values }) => values),
         );
-      } else {
+      } else if (!this.rows) {
         for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
         for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
       }
       this.paintLimits(pen);
     });
     this.plot.readout.showScale(scale, pen.colours.heat);
+    if (this.rows) {
+      if (hasEndLabels(this.width)) this.rows.paintMark(pen);
+      this.showReadout();
+      return;
+    }
     // A single line is what the title says.
     const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
     const labels =
@@ -344,10 +368,21 @@ function paintLine(pen: Pen, { line, window: { from, to }, values }: Drawn): voi
   );
 }
 
+function rowsOf(drawn: Drawn[], timeout_ns: number): HeatRows {
+  const { window } = drawn[0]!;
+  const rows = drawn.map(({ line, values }) => ({ name: line.label, values, missing: line.missing?.(window) ?? [] }));
+  return new HeatRows(rows, window, timeout_ns);
+}
+
 function valueAt({ window, values }: Drawn, at_ns: number): number {
+  const row = rowIn(window, at_ns);
+  return row === null ? NaN : values[row]!;
+}
+
+/** The row of a window at an instant. */
+function rowIn(window: Window, at_ns: number): number | null {
   const row = window.level.rowAt(at_ns);
-  if (row === null || row < window.rows.first || row >= window.rows.end) return NaN;
-  return values[row - window.rows.first]!;
+  return row === null || row < window.rows.first || row >= window.rows.end ? null : row - window.rows.first;
 }
 
 function stepOf(window: Window, row: number): number {

@@ -28,6 +28,7 @@ export interface Beside {
 const NOTHING: Beside = { heat_ns: null, beyond: false, timeout_ns: 0, limits: [] };
 
 export function yAxisFor(panel: Panel, drawn: Float64Array[], beside: Beside = NOTHING): YAxis {
+  if (panel.scale === "rows") return rowsAxis(panel);
   if (panel.scale === "log" || panel.scale === "linear") return durationAxis(panel.scale, drawn, panel.height, beside);
   const reached = highest(drawn, 0);
   const largest = Math.max(reached, ...reachable(beside.limits, [0, reached], "linear"));
@@ -37,6 +38,43 @@ export function yAxisFor(panel: Panel, drawn: Float64Array[], beside: Beside = N
     range: [0, high],
     ticks: (low, high, most) => linearTicks(low, high, most).map((at) => ({ at, text: label(at) })),
   };
+}
+
+/** Rows are so high where they are few, and all of them together where they are many, in CSS pixels. */
+const ROW_HEIGHT = 22;
+const ALL_ROWS_HEIGHT = 300;
+const LEAST_ROW_HEIGHT = 6;
+
+/** Of a letter: a row that is lower has no room for its name. */
+const NAME_HEIGHT = 12;
+
+/** The height of a chart with so many rows. */
+export function rowsHeight(rows: number): number {
+  return OUTSIDE_HEIGHT + Math.round(rows * Math.min(ROW_HEIGHT, Math.max(LEAST_ROW_HEIGHT, ALL_ROWS_HEIGHT / rows)));
+}
+
+/** An axis with a row for each line, the first at the top; it names each of them, or each second, third, ... */
+function rowsAxis({ lines, height }: Panel): YAxis {
+  const rows = lines.length;
+  const every = Math.max(1, Math.ceil((NAME_HEIGHT * rows) / Math.max(1, height - OUTSIDE_HEIGHT)));
+  const names = shortNames(lines.map(({ label }) => label));
+  const ticks = names.flatMap((text, i) => (i % every === 0 ? [{ at: rows - i - 0.5, text }] : [])).reverse();
+  return { range: [0, rows], ticks: () => ticks };
+}
+
+/** What the room left of an axis has of letters. */
+const NAME_LENGTH = 8;
+
+/** Without the domain that they share; of those still too long the end or the beginning, whichever tells more of them apart. */
+export function shortNames(names: string[]): string[] {
+  let domain = /[a-z][^.]*(\..*)$/i.exec(names[0] ?? "")?.[1] ?? "";
+  const isShared = () => names.every((name) => name.length > domain.length && name.endsWith(domain));
+  while (domain !== "" && !isShared()) domain = /.(\..*)$/.exec(domain)?.[1] ?? "";
+  const short = names.map((name) => name.slice(0, name.length - domain.length));
+  const cut = (how: (name: string) => string) => short.map((name) => (name.length > NAME_LENGTH ? how(name) : name));
+  const ends = cut((name) => `…${name.slice(1 - NAME_LENGTH)}`);
+  const beginnings = cut((name) => `${name.slice(0, NAME_LENGTH - 1)}…`);
+  return new Set(beginnings).size > new Set(ends).size ? beginnings : ends;
 }
 
 /** An axis of durations. */

@@ -27,12 +27,17 @@ export class SeriesReader {
     return this.coarsest.names();
   }
 
-  /** The finest level that knows these columns and has at most `most_rows` in the range; the coarsest where none is so. */
+  /**
+   * The finest level that knows these columns and has at most `most_rows` in the range; the coarsest where none is so. Of
+   * columns that are counted at all, it has one: the others may have too few queries per row for a percentile.
+   */
   levelFor(from_ns: number, to_ns: number, most_rows: number, columns: string[] = []): LevelReader {
+    const counted = columns.filter((name) => this.coarsest.has(name));
     return (
       this.levels.find((level) => {
         const { first, end } = level.rowsWithin(from_ns, to_ns);
-        return end - first <= most_rows && columns.every((name) => level.knows(name));
+        const has = counted.length === 0 || counted.some((name) => level.has(name));
+        return has && end - first <= most_rows && columns.every((name) => level.knows(name));
       }) ?? this.coarsest
     );
   }

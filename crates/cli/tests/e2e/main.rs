@@ -10,6 +10,7 @@
 //! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
 //! | [`beside::agents_cut`] | agents behind a cut network or with a full disk |
 //! | [`beside::nats_access`] | brokers with TLS, credentials and an object store |
+//! | [`beside::kubernetes`] | the manifest for Kubernetes: its command lines, its configuration, what it names |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`beside::hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`beside::mistakes`] | what a stranger types wrongly: the exact words and the exit code |
@@ -126,6 +127,7 @@ mod beside {
     pub(crate) mod full_disk;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
+    pub(crate) mod kubernetes;
     pub(crate) mod link_local;
     pub(crate) mod merge;
     pub(crate) mod messages;

@@ -34,6 +34,8 @@ export interface Line {
   /** The columns that its figures are made of. */
   columns: string[];
   values: (window: Window) => Float64Array;
+  /** Of a row: the intervals without its part. */
+  missing?: (window: Window) => boolean[];
 }
 
 export interface Panel {
@@ -45,8 +47,8 @@ export interface Panel {
   /** Below the name of the group. */
   note?: string;
   height: number;
-  /** From zero, shares, or durations on either axis. */
-  scale: "zero" | "share" | "log" | "linear";
+  /** From zero, shares, or durations on either axis; or a row for each line, whose durations are colours. */
+  scale: "zero" | "share" | "log" | "linear" | "rows";
   lines: Line[];
   /** Why there is nothing to draw. */
   empty?: string;

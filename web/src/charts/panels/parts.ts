@@ -1,16 +1,18 @@
 /** What a run is made of: RCODEs, query types, members of a mix, connections, handshakes, parts of a transaction. */
 import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
 import { dashOf, hueOf } from "../theme";
+import { rowsHeight } from "../yaxis";
 import type { Line, Panel, ShownRun } from "./panel";
+import type { Window } from "./window";
 
 export function partsPanels(run: ShownRun): Panel[] {
   if (!run.series) return [];
-  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, agents, agentLatency, members, memberLatency].flatMap(
-    (make) => {
-      const panel = make(run);
-      return panel.lines.length > 0 ? [panel] : [];
-    },
-  );
+  const connected = [openConnections, connections, handshakes, setUp];
+  const makers = [rcodes, fallback, ...connected, types, agents, agentRows, agentLatency, members, memberLatency];
+  return makers.flatMap((make) => {
+    const panel = make(run);
+    return panel.lines.length > 0 || panel.empty !== undefined ? [panel] : [];
+  });
 }
 
 function rcodes(run: ShownRun): Panel {
@@ -149,8 +151,8 @@ function agents(run: ShownRun): Panel {
     const scheduled = `agents.${i}.scheduled`;
     return rates(run, [[name, [`agents.${i}.ends.answered`], hueOf(i)]]).map((line): Line => {
       const values: Line["values"] = (window) => {
-        const counts = window.counts([scheduled]);
-        return line.values(window).map((rate, row) => (window.isPartial(row) && counts[row] === 0 ? NaN : rate));
+        const missing = missingOf(i, window);
+        return line.values(window).map((rate, row) => (missing[row] ? NaN : rate));
       };
       return { ...line, dash: dashOf(i), columns: [...line.columns, scheduled], values };
     });
@@ -158,9 +160,38 @@ function agents(run: ShownRun): Panel {
   return { id: "agents", title: "Answered by agent", unit: "queries/s", height: 140, scale: "zero", lines };
 }
 
-/** Who of them is slow. */
+/** The intervals without the part of an agent. */
+function missingOf(agent: number, window: Window): boolean[] {
+  return Array.from(window.counts([`agents.${agent}.scheduled`]), (count, row) => count === 0 && window.isPartial(row));
+}
+
+/** Who of them is slow: a row each, in their order, also of one whose p99 is nowhere known. */
+function agentRows(run: ShownRun): Panel {
+  const { agents, headline } = run.run;
+  const column = (i: number, key: string) => `agents.${i}.${headline}.${key}`;
+  const isKnown = (key: string) => agents.some((_, i) => run.series!.has(column(i, key)));
+  const lines = agents.map((label, i): Line => {
+    const missing = (window: Window) => missingOf(i, window);
+    return { ...base(run, label, i), unit: "ns", missing, ...valuesOf(column(i, "p99")) };
+  });
+  const panel: Panel = {
+    id: "agent-rows",
+    title: "Latency by agent, a row each",
+    unit: "p99, colour logarithmic",
+    height: rowsHeight(agents.length),
+    scale: "rows",
+    lines: agents.length > 1 && isKnown("p99") ? lines : [],
+  };
+  const hasTooFew = agents.length > 1 && panel.lines.length === 0 && isKnown("count");
+  return hasTooFew ? { ...panel, empty: "No agent had enough queries in an interval for its p99." } : panel;
+}
+
+/** More lines than this cannot be told apart where they cross, which equal agents do all the time: the rows stand alone. */
+const MOST_LINES = 8;
+
 function agentLatency(run: ShownRun): Panel {
-  const lines = run.run.agents.flatMap((name, i) =>
+  const names = run.run.agents.length > MOST_LINES ? [] : run.run.agents;
+  const lines = names.flatMap((name, i) =>
     percentile(run, name, `agents.${i}.${run.run.headline}.p99`, hueOf(i), dashOf(i)),
   );
   return { id: "agent-latency", title: "Latency by agent", unit: "p99, logarithmic", height: 140, scale: "log", lines };
