@@ -302,7 +302,7 @@ mod tests {
         let mut text = String::new();
         let steal = facts(&[&HEALTHY[..], &["clock.daemon_count=2", "clock.daemons=chronyd, ntpd"]].concat());
         findings_text(&mut text, &examine(steal), 100);
-        assert_eq!(text, "  - more than one program sets the clock: chronyd, ntpd\n");
+        assert_eq!(text, "  - more than one program sets the clock: chronyd, ntpd (will bias the figures)\n");
         text.clear();
         findings_text(&mut text, &examine(facts(&HEALTHY)), 100);
         assert_eq!(text, "  nothing to note\n");
