@@ -18,7 +18,7 @@ help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 demo: scripts-ready ## The main job against the built-in responder, no set-up (about 20 s)
-	$(CARGO) run --quiet --locked --package dnsdyno-cli -- demo
+	$(CARGO) run --quiet --locked --profile demo --package dnsdyno-cli -- demo
 
 build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
