@@ -104,7 +104,10 @@ fn measured<E: Into<Failed>>(
     let finished = cluster.run(&RunJob::new(&plans, Keep::Memory), &Control::default(), &mut seen)?;
     let joined = making.elapsed() - seen.started;
     let queries = finished.digest.tally().scheduled;
-    assert_eq!(queries, count as u64 * PER_AGENT * SECONDS, "every query of every agent");
+    if queries != count as u64 * PER_AGENT * SECONDS {
+        let said: Vec<_> = finished.digest.events.iter().map(|event| event.message.as_str()).collect();
+        return Err(format!("{queries} queries are not those of {count} agents: {}", said.join("; ")).into());
+    }
     println!(
         "{count:>6}  {:>7.2} s  {:>5.2} s  {:>6.2} s  {:>16.2} s  {:>4} MiB",
         connected.as_secs_f64(),
@@ -236,6 +239,8 @@ fn agent(mut from: PipeReader, mut to: PipeWriter, lines: &[Vec<u8>]) -> Option<
             say(&mut to, json!({ "clock": { "number": number, "received_ns": now_ns, "sent_ns": now_ns } }))?;
         } else if order.get("prepare").is_some() {
             say(&mut to, json!({ "ready": { "preparation_ns": 1_000_000, "host": {} } }))?;
+        } else if order == "alive" {
+            say(&mut to, json!("alive"))?;
         } else if order.get("start").is_some() {
             lines.iter().try_for_each(|line| send(&mut to, b'L', line))?;
             say(&mut to, json!("ended"))?;

@@ -143,7 +143,7 @@ impl Running<'_> {
         let folder_of = |session: &Session| -> PathBuf { folder.join(AGENTS_FOLDER).join(session.name()) };
         let all = self.agents.sessions.iter().zip(headers).zip(plans).zip(hosts);
         all.map(|(((session, header), plan), host)| {
-            RunWriter::create(&folder_of(session), header, plan, host).map(Some)
+            RunWriter::create(&folder_of(session), header, plan, host).map(|copy| Some(copy.without_rows()))
         })
         .collect()
     }

@@ -42,6 +42,8 @@ pub struct Digest {
     /// Of a record without a sum that was read: whether its run is in progress.
     pub in_progress: bool,
     rows: Vec<Row>,
+    /// Whether there are rows: they are most of the memory of a digest.
+    pub(crate) keeps_rows: bool,
     /// Intervals per row, where rows are not phases.
     row_intervals: u64,
     /// All intervals merged, for a record without a sum.
@@ -63,6 +65,7 @@ impl Digest {
             torn: false,
             in_progress: false,
             rows: Vec::new(),
+            keeps_rows: true,
             row_intervals: 1,
             merged,
             has_gap: false,
@@ -147,6 +150,7 @@ impl Digest {
         // Of very many phases not each has a row.
         debug_assert!(
             self.rows_are_phases()
+                || !self.keeps_rows
                 || self.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.tally.scheduled))
                     == self.merged.tally.scheduled,
             "the rows are not all intervals",
@@ -349,6 +353,10 @@ impl Digest {
         self.merged.merge(&row);
         row.trend = trend;
         row.watched.clear();
+        row.agents.clear();
+        if !self.keeps_rows {
+            return;
+        }
         if !self.rows_are_phases() {
             self.add_to_row(row);
             while self.rows.len() > MAX_ROWS {

@@ -42,7 +42,8 @@ pub struct Row {
     /// Queries and CPU time of each worker.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
-    /// What of it is of each agent, of a run on several hosts.
+    /// What of it is of each agent, of a run on several hosts. The rows of a digest have none: its own are those of the
+    /// whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_AGENTS>")]
     pub agents: Vec<MemberTally>,

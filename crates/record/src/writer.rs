@@ -165,6 +165,13 @@ impl RunWriter {
         self.queue.unsaved()
     }
 
+    /// Keeps no rows for the summary, which nobody will ask for: of many records at once they would be most of the memory.
+    #[must_use]
+    pub fn without_rows(mut self) -> RunWriter {
+        self.digest.keeps_rows = false;
+        self
+    }
+
     /// The summary of all lines so far, written or not.
     pub fn digest(&self) -> &Digest {
         &self.digest
