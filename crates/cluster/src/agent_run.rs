@@ -1,4 +1,5 @@
-//! The run of a task on an agent: checked against what may be loaded here, started with the others, and told as it goes.
+//! The run of a task on an agent: checked against what may be loaded here, started with the others, and told as it
+//! goes.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Files of a plan in the object store of a broker: put there once, under the hash of their content, however many agents
-//! want them.
+//! Files of a plan in the object store of a broker: put there once, under the hash of their content, however many
+//! agents want them.
 //!
 //! A broker without a store (JetStream is off, or may not be used) is no mistake: the files go to each agent then.
 //! Whoever may write to the store could put something else under a hash, so the agent looks at the content of what it

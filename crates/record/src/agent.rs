@@ -25,8 +25,8 @@ pub struct AgentInfo {
     /// Its monotonic clock against the coordinator's, before the start; `None` in a record that was joined afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockOffset>,
-    /// By how much its wall clock can be wrong, in nanoseconds, as its kernel says; `None` where nothing keeps that clock
-    /// right (no NTP, chrony or PTP).
+    /// By how much its wall clock can be wrong, in nanoseconds, as its kernel says; `None` where nothing keeps that
+    /// clock right (no NTP, chrony or PTP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_clock_bound_ns: Option<u64>,
 }

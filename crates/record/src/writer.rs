@@ -165,7 +165,7 @@ impl RunWriter {
         self.queue.unsaved()
     }
 
-    /// Keeps no rows for the summary, which nobody will ask for: of many records at once they would be most of the memory.
+    /// Keeps no rows for a summary that nobody will ask for: of many records at once they would be most of the memory.
     #[must_use]
     pub fn without_rows(mut self) -> RunWriter {
         self.digest.keeps_rows = false;

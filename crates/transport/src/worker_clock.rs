@@ -31,8 +31,8 @@ impl WorkerClock {
         self.sleeper = Sleeper::of_this_thread();
         // Without it, wake-ups are up to 50 µs late; an old kernel may refuse it.
         let _ = thread::set_timer_slack_ns(1);
-        // A CPU that has slept long takes its time to wake, and its first work is slow: so the long sleep ends before the
-        // start, and a short one follows.
+        // A CPU that has slept long takes its time to wake, and its first work is slow: so the long sleep ends before
+        // the start, and a short one follows.
         for until_ns in
             [epoch_ns.saturating_sub(AWAKE_BEFORE_NS), epoch_ns.saturating_sub(AWAKE_BEFORE_NS / 2)]
         {
