@@ -1,8 +1,8 @@
-//! How a coordinator grows with its agents: so many imaginary ones, which send the records of a simulated server. Prints
-//! the time to connect, to start and to join, and CPU time and memory of the coordinator's process.
+//! How a coordinator grows with its agents: so many imaginary ones, which send the records of a simulated server.
+//! Prints the time to connect, to start and to join, and CPU time and memory of the coordinator's process.
 //!
-//! Without a broker the agents are threads of this process that answer over pipes and send a record that was made before,
-//! so what they cost is little. At a broker they are agents as they are, in a process of their own.
+//! Without a broker the agents are threads of this process that answer over pipes and send a record that was made
+//! before, so what they cost is little. At a broker they are agents as they are, in a process of their own.
 //!
 //! ```text
 //!   cargo run --release -p dnsdyno-cluster --example imaginary_agents -- 10 100 1000

@@ -111,7 +111,7 @@ pub(crate) enum Report {
     Said { words: String },
     /// Everything is open and checked; the workers need so much time from now on.
     Ready { preparation_ns: u64, host: Box<HostInfo> },
-    /// How fast one CPU of the host sends and receives, in datagrams a second; `None` where it could not be measured now.
+    /// How fast one CPU of the host sends and receives, in datagrams a second; `None` where that is not known now.
     Calibrated { speed: Option<f64> },
     /// The facts of the host.
     Examined { facts: Facts },
