@@ -15,7 +15,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fs, io};
 
-use dnsdyno_measure::Facts;
 use dnsdyno_plan::Draft;
 use dnsdyno_queries::TsigText;
 use dnsdyno_runner::{Control, RunError, StopCause, host_facts};
@@ -316,9 +315,13 @@ impl Session {
     /// Takes a file out of the object store of the broker.
     fn fetch(&mut self, hash: &str, bytes: u64) -> Result<(), String> {
         let Some(guarded) = &self.guarded else { return Err("this link has none".to_owned()) };
-        let store = &mut self.store;
+        let (store, shared) = (&mut self.store, &self.shared);
         store.begin(hash, bytes)?;
-        guarded.broker_files.get(hash, &mut |part| store.part(part))?;
+        guarded.broker_files.get(hash, &mut |part| {
+            // Meanwhile no frame is taken, and so none is read.
+            shared.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+            store.part(part)
+        })?;
         match store.is_whole() {
             true => Ok(()),
             false => Err("it ends too early".to_owned()),
@@ -331,15 +334,12 @@ impl Session {
         self.outbox.message(&Report::Calibrated { speed: is_free.then(calibration::speed).flatten() });
     }
 
-    /// Looks at this host for a doctor, which takes a second.
+    /// Looks at this host for a doctor, which takes a second; nothing while it makes a run, which this would disturb.
+    /// Whoever asks again meanwhile waits: at a broker anyone may ask.
     fn examine(&self) {
-        let outbox = self.outbox.clone();
-        let spawned = thread::Builder::new().name("doctor".to_owned()).spawn(move || {
-            outbox.message(&Report::Examined { facts: host_facts(None).unwrap_or_default() });
-        });
-        if spawned.is_err() {
-            self.outbox.message(&Report::Examined { facts: Facts::default() });
-        }
+        let is_free = !self.shared.makes.load(Ordering::Acquire);
+        let facts = is_free.then(|| host_facts(None).ok()).flatten();
+        self.outbox.message(&Report::Examined { facts });
     }
 
     /// A file, or a part of it, has come; when it was the last one, the run is made ready.

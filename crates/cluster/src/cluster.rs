@@ -153,11 +153,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// What a doctor wants to know of each host, with the number of the first agent there. Takes a second.
+    /// What a doctor wants to know of each host, with the number of the first agent there; `None` where it cannot be
+    /// gathered now. Takes a second.
     ///
     /// # Errors
     /// An agent is lost.
-    pub fn examine(&mut self) -> Result<Vec<(usize, Facts)>, ClusterError> {
+    pub fn examine(&mut self) -> Result<Vec<(usize, Option<Facts>)>, ClusterError> {
         self.ask_hosts(&Order::Examine, |report| match report {
             Report::Examined { facts } => Some(facts),
             _ => None,

@@ -113,8 +113,8 @@ pub(crate) enum Report {
     Ready { preparation_ns: u64, host: Box<HostInfo> },
     /// How fast one CPU of the host sends and receives, in datagrams a second; `None` where that is not known now.
     Calibrated { speed: Option<f64> },
-    /// The facts of the host.
-    Examined { facts: Facts },
+    /// The facts of the host; `None` where they could not be gathered now.
+    Examined { facts: Option<Facts> },
     /// The monotonic clock, when the order came and when this was sent.
     Clock { number: u64, received_ns: u64, sent_ns: u64 },
     /// The agent is there.

@@ -210,14 +210,14 @@ fn make_key() -> Outcome {
 pub(crate) fn agents(flags: &AgentsFlags) -> Outcome {
     let mut cluster = cluster(&flags.on, Faults::default(), &flags.access)?;
     let examined = cluster.examine().map_err(failed)?;
-    let examined: Vec<_> = examined.into_iter().map(|(number, facts)| (number, examine(facts))).collect();
+    let examined: Vec<_> = examined.into_iter().map(|(number, facts)| (number, facts.map(examine))).collect();
     let mut out = std::io::stdout().lock();
     let all: Vec<_> = cluster.agents().collect();
     let host_of = |number: usize| all[number].1.host.as_str();
     if flags.json {
         for (destination, facts, clock) in &all {
             let of_host = examined.iter().find(|(number, _)| host_of(*number) == facts.host);
-            let findings = of_host.map(|(_, examination)| &examination.findings);
+            let findings = of_host.and_then(|(_, examination)| Some(&examination.as_ref()?.findings));
             let line =
                 json!({ "agent": destination.name, "facts": facts, "clock": clock, "findings": findings });
             writeln!(out, "{line}").map_err(Failure::run_failed)?;
@@ -246,7 +246,10 @@ pub(crate) fn agents(flags: &AgentsFlags) -> Outcome {
     table.write(&mut text, width);
     for (number, examination) in &examined {
         text.extend(["\n", host_of(*number), "\n"]);
-        findings_text(&mut text, examination, width);
+        match examination {
+            Some(examination) => findings_text(&mut text, examination, width),
+            None => text.push_str("  not looked at: it makes a run, or its facts cannot be read\n"),
+        }
     }
     write!(out, "{text}").map_err(Failure::run_failed)?;
     Ok(OK)

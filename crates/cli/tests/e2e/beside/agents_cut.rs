@@ -1,14 +1,15 @@
 //! Agents that are cut off, or whose disk is full: what they do alone, and what becomes of the record.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_responder::Faults;
+use rustix::process::Pid;
 
-use crate::beside::agents::{received, run_on};
+use crate::beside::agents::{ended_within, received, run_on};
 use crate::support::{DNSDYNO, Remote, Workplace, check_record, may_unshare, responder};
 
 #[test]
@@ -63,6 +64,12 @@ fn kept_there(remote: &Remote) -> Vec<PathBuf> {
     folders.map(|folder| folder.path().join("run-1")).filter(|folder| folder.exists()).collect()
 }
 
+/// The process of an agent, by the folder of its record: `agent-NUMBER/run-1`.
+fn agent_of(record: &Path) -> Pid {
+    let folder = record.parent().and_then(Path::file_name).unwrap().to_str().unwrap();
+    Pid::from_raw(folder.strip_prefix("agent-").unwrap().parse().unwrap()).unwrap()
+}
+
 fn unix_now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
 }
@@ -90,12 +97,14 @@ fn an_agent_behind_a_cut_network_ends_its_load_and_its_record_fills_the_gap() {
         work.stderr().contains(&format!("{} has said nothing for", remote.pair.far().ipv4))
     });
     run.wait().gives(0);
+    let kept = kept_there(&remote);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    // Nothing comes through, not even the end of the link: it takes its coordinator for gone after half a minute.
+    ended_within(&[agent_of(&kept[0])], Duration::from_secs(50));
     cut(&remote, false);
     let joined = check_record(&work.path("cut"));
     assert_eq!(joined.tally().scheduled, joined.tally().ends.total());
     assert!(joined.partial_intervals() > 0);
-    let kept = kept_there(&remote);
-    assert_eq!(kept.len(), 1, "{kept:?}");
     let alone = check_record(&kept[0]);
     assert!(alone.is_complete() && alone.ended() == Some(&Ended::HungUp), "{:?}", alone.ended());
     let went_on = ended_at(&alone).saturating_sub(cut_at);
@@ -103,7 +112,7 @@ fn an_agent_behind_a_cut_network_ends_its_load_and_its_record_fills_the_gap() {
     // What it has done alone is not lost.
     let name = remote.pair.far().ipv4.to_string();
     let there = work.path("cut/agents").join(&name);
-    let had = check_record_cut_short(&there);
+    let had = Digest::read(&there).unwrap().tally().scheduled;
     assert!(alone.tally().scheduled > had, "{} and {had}", alone.tally().scheduled);
     fs::remove_dir_all(&there).unwrap();
     fs::create_dir(&there).unwrap();
@@ -114,9 +123,4 @@ fn an_agent_behind_a_cut_network_ends_its_load_and_its_record_fills_the_gap() {
     let filled = check_record(&work.path("cut"));
     assert!(filled.partial_intervals() < joined.partial_intervals());
     assert_eq!(filled.tally().scheduled, joined.tally().scheduled + alone.tally().scheduled - had);
-}
-
-/// The queries in a record that has no end.
-fn check_record_cut_short(folder: &std::path::Path) -> u64 {
-    Digest::read(folder).unwrap().tally().scheduled
 }
