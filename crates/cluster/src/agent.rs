@@ -87,6 +87,10 @@ pub(crate) struct Turn(Arc<AtomicBool>);
 struct Taken(Turn);
 
 impl Turn {
+    fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
     fn take(&self) -> Option<Taken> {
         let was_taken = self.0.swap(true, Ordering::AcqRel);
         (!was_taken).then(|| Taken(self.clone()))
@@ -330,15 +334,19 @@ impl Session {
 
     /// How fast this host is; nothing while it makes a run, which this would disturb.
     fn calibrate(&self) {
-        let is_free = !self.shared.makes.load(Ordering::Acquire);
-        self.outbox.message(&Report::Calibrated { speed: is_free.then(calibration::speed).flatten() });
+        self.outbox.message(&Report::Calibrated { speed: self.is_free().then(calibration::speed).flatten() });
+    }
+
+    /// Whether it makes no run, for this coordinator or another.
+    fn is_free(&self) -> bool {
+        let is_taken = self.guarded.as_ref().is_some_and(|guarded| guarded.turn.is_taken());
+        !is_taken && !self.shared.makes.load(Ordering::Acquire)
     }
 
     /// Looks at this host for a doctor, which takes a second; nothing while it makes a run, which this would disturb.
     /// Whoever asks again meanwhile waits: at a broker anyone may ask.
     fn examine(&self) {
-        let is_free = !self.shared.makes.load(Ordering::Acquire);
-        let facts = is_free.then(|| host_facts(None).ok()).flatten();
+        let facts = self.is_free().then(|| host_facts(None).ok()).flatten();
         self.outbox.message(&Report::Examined { facts });
     }
 

@@ -125,6 +125,13 @@ fn without_its_coordinator_an_agent_ends_its_load_and_waits_for_another() {
     };
     let mut coordinator = start(&work, &load("--rate 200 --for 100s --interval 200ms -o gone --plain"));
     coordinator.until("intervals settle", || work.intervals("gone").len() > 2);
+    let listed = Command::new("sh")
+        .args(["-c", &format!("exec \"$0\" agents '{}'", broker.url()), DNSDYNO])
+        .current_dir(work.path(""))
+        .output()
+        .unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("not looked at: it makes a run"), "{listed}");
     let second = Command::new("sh")
         .args(["-c", &format!("HOME=$PWD/home exec \"$0\" {} 2>&1", load("--count 5")), DNSDYNO])
         .current_dir(work.path(""))
