@@ -8,13 +8,14 @@
 //! ```
 //!
 //! Options and processes are read with these rows, the statistics of a server are written with these names, and the
-//! rules of a diagnosis may use no others.
+//! rules of a diagnosis may use no others. What may be tuned of a server and its host is data too: [`tuning`].
 #![forbid(unsafe_code)]
 
 mod series;
 mod server;
 mod statistics;
 mod table;
+pub mod tuning;
 
 pub use series::{Measure, SERIES, Series, is_series, series_of};
 pub use server::{Configuration, Language, Parameter, Server};
