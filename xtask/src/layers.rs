@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("transport", 4),
     ("responder", 4),
     ("lab", 4),
+    ("settings", 4),
     ("plan", 5),
     ("probe", 6),
     ("record", 6),
