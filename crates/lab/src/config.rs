@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use dnsdyno_servers::server_of_process;
+use dnsdyno_servers::tuning::with_value;
+
 use crate::options::ZoneContent;
 use crate::port::Port;
 use crate::{LabError, ServerOptions, ServerSpec, template};
@@ -76,6 +79,24 @@ pub(crate) fn values(
         values.insert("stub_port".to_owned(), stub.port().to_string());
     }
     Ok(values)
+}
+
+/// The configuration with these parameters set.
+pub(crate) fn with_settings(
+    spec: &ServerSpec,
+    config: String,
+    settings: &BTreeMap<String, String>,
+) -> Result<String, LabError> {
+    let failed = |reason: String| LabError::Setting { server: spec.name().to_owned(), reason };
+    if settings.is_empty() {
+        return Ok(config);
+    }
+    let program = Path::new(spec.program_name()).file_name().unwrap_or_default().to_string_lossy();
+    let server = server_of_process(&program)
+        .ok_or_else(|| failed(format!("`{program}` is not in the catalogue of servers: use `values`")))?;
+    settings.iter().try_fold(config, |config, (name, value)| {
+        with_value(server, &config, name, value).map_err(|error| failed(error.to_string()))
+    })
 }
 
 /// The files of a server, in its folder.

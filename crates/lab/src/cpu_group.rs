@@ -42,12 +42,17 @@ impl CpuGroup {
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
     }
 
+    /// The file to which the number of a process is written that joins the group.
+    pub fn processes(&self) -> PathBuf {
+        self.folder.join(PROCESSES)
+    }
+
     /// Moves a process with its threads into the group.
     ///
     /// # Errors
     /// [`LabError::Io`] where there is no such process.
     pub fn add(&self, process: u32) -> Result<(), LabError> {
-        self.set("cgroup.procs", &process.to_string())
+        self.set(PROCESSES, &process.to_string())
     }
 
     fn set(&self, name: &str, value: &str) -> Result<(), LabError> {
@@ -62,6 +67,8 @@ impl Drop for CpuGroup {
         let _ = fs::remove_dir(&self.folder);
     }
 }
+
+const PROCESSES: &str = "cgroup.procs";
 
 /// Where groups for CPU time are: of version 1, and of version 2.
 const V1: &str = "/sys/fs/cgroup/cpu";

@@ -53,6 +53,15 @@ pub enum LabError {
         known: Vec<String>,
     },
 
+    /// A parameter cannot be set in the configuration of a server.
+    #[error("server {server:?}: {reason}")]
+    Setting {
+        /// The server's name.
+        server: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+
     /// A stub was requested of a server that only serves zones of its own.
     #[error("server {server:?} cannot resolve through a stub: its template has no [parts.stub]")]
     NoStub {

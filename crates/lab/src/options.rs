@@ -38,6 +38,9 @@ pub struct ServerOptions {
     pub parts: Vec<String>,
     /// Values instead of the template's `[defaults]`, by name.
     pub values: BTreeMap<String, String>,
+    /// Parameters of the server, by their names in its manual, which are set in the configuration that the template
+    /// gives.
+    pub settings: BTreeMap<String, String>,
 }
 
 impl Default for ServerOptions {
@@ -54,6 +57,7 @@ impl Default for ServerOptions {
             cancel: Cancel::default(),
             parts: Vec::new(),
             values: BTreeMap::new(),
+            settings: BTreeMap::new(),
         }
     }
 }

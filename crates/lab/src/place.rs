@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::Arc;
 
-use crate::{LabError, Namespace};
+use crate::{CpuGroup, LabError, Namespace};
 
 /// Where a process runs. `Place::default()` is where this process is.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct Place {
     pub environment: BTreeMap<String, String>,
     /// How many files it may have open.
     pub open_files: Option<u32>,
+    /// The control group whose CPU time it shares.
+    pub cpu_group: Option<Arc<CpuGroup>>,
     /// Whether it goes before other processes. Needs the rights of root.
     pub is_preferred: bool,
 }
@@ -42,6 +45,10 @@ impl Place {
         }
         if let Some(open_files) = self.open_files {
             words.extend(["prlimit".into(), format!("--nofile={open_files}").into(), "--".into()]);
+        }
+        if let Some(group) = &self.cpu_group {
+            let join = ["sh", "-c", "echo $$ > \"$0\" && exec \"$@\""].map(OsString::from);
+            words.extend(join.into_iter().chain([group.processes().into_os_string()]));
         }
         if self.is_preferred {
             words.extend(["nice", "-n", "-20"].map(OsString::from));

@@ -238,7 +238,8 @@ impl Setup {
         let (arguments, initialise) = (fill_all(&given.command)?, fill_all(&given.initialise)?);
         let checks = given.ready.checks.iter().map(check).collect::<Result<_, _>>()?;
         let watch = given.watch.as_deref().map(fill).transpose()?;
-        write(&folder.path().join(CONFIG_FILE), &fill(&config)?)?;
+        let config = config::with_settings(spec, fill(&config)?, &options.settings)?;
+        write(&folder.path().join(CONFIG_FILE), &config)?;
         if let ZoneContent::Text(text) = &options.zone.content {
             write(&folder.path().join(ZONE_FILE), text)?;
         }

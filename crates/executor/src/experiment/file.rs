@@ -37,6 +37,7 @@ pub(super) struct File {
     pub(super) helper: Vec<ServerTable>,
     pub(super) load: Vec<LoadTable>,
     pub(super) event: Vec<EventTable>,
+    pub(super) tune: Option<TuneTable>,
     pub(super) full: Option<Box<File>>,
     /// The addresses of servers that may be loaded. Not of the file: of who runs it.
     #[serde(skip)]
@@ -132,6 +133,9 @@ pub(super) struct Config {
     #[serde(skip_serializing)]
     pub(super) environment: BTreeMap<String, SecretText>,
     pub(super) sysctl: BTreeMap<String, Text>,
+    pub(super) settings: BTreeMap<String, Text>,
+    pub(super) open_files: Option<u32>,
+    pub(super) cpu_quota: Option<Text>,
 }
 
 /// Something that happens during a run.
@@ -147,6 +151,20 @@ pub(super) struct EventTable {
     pub(super) helper: Option<String>,
     pub(super) on: Option<Vec<String>>,
     pub(super) loads: Option<Vec<String>>,
+}
+
+/// What `dnsdyno tune` does with the file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TuneTable {
+    pub(super) server: Option<String>,
+    pub(super) load: Option<String>,
+    pub(super) parameters: Option<Vec<String>>,
+    pub(super) without: Option<Vec<String>>,
+    pub(super) r#for: Option<Text>,
+    pub(super) smallest_gain: Option<Text>,
+    pub(super) pairs: Option<u32>,
+    pub(super) judge: Option<String>,
 }
 
 /// What a path does, in the words of `dnsdyno relay`.
@@ -212,6 +230,7 @@ impl File {
             helper: list(self.helper, over.helper),
             load: list(self.load, over.load),
             event: list(self.event, over.event),
+            tune: over.tune.or(self.tune),
             full: None,
             allowed: Vec::new(),
         })
@@ -252,8 +271,10 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
             })
         };
         let of_path = || in_tables(file, "path", fields_of::<PathTable>());
+        let of_tune = || in_tables(file, "tune", fields_of::<TuneTable>());
         of_servers
             .or_else(of_path)
+            .or_else(of_tune)
             .or_else(in_drafts)
             .or_else(|| in_tables(file, "event", fields_of::<EventTable>()))
             .or_else(|| tables(file, "full").find_map(|table| unknown(table, false)))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dnsdyno_lab::{ServerSpec, Zone};
 use dnsdyno_text::encoding::read_text;
-use dnsdyno_text::notation::parse_size_bytes;
+use dnsdyno_text::notation::{parse_percent, parse_size_bytes};
 use dnsdyno_text::secret::Secret;
 use toml::{Table, Value};
 
@@ -49,6 +49,11 @@ pub(super) struct Started {
     pub(super) values: BTreeMap<String, String>,
     pub(super) environment: BTreeMap<String, Secret>,
     pub(super) sysctl: BTreeMap<String, String>,
+    /// Parameters of the server in its configuration.
+    pub(super) settings: BTreeMap<String, String>,
+    pub(super) open_files: Option<u32>,
+    /// The CPU time that it gets, as a share of one CPU.
+    pub(super) cpu_quota: Option<f64>,
 }
 
 impl Config {
@@ -127,7 +132,7 @@ fn text(value: &Value) -> String {
 
 /// The keys that are tables of values: a variant gives some of them, and has the others of its server. So is
 /// `environment`, whose values are not shown.
-const VALUES: [&str; 2] = ["values", "sysctl"];
+const VALUES: [&str; 3] = ["values", "sysctl", "settings"];
 
 /// The key that makes no other server: how long its start may take.
 const BESIDE: &str = "ready-within";
@@ -175,6 +180,7 @@ pub(super) fn kind(
     };
     let buffer = config.receive_buffer.as_ref().map(|text| parse_size_bytes(&text.0)).transpose();
     let buffer = buffer.map_err(|error| wrong(&error))?.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let quota = config.cpu_quota.as_ref().map(|text| parse_percent(&text.0)).transpose();
     let path = config.path.as_ref().map(|table| Between::of(table, helpers, seed)).transpose();
     let path = path.map_err(|reason| wrong(&reason))?;
     let ready = duration("ready-within", config.ready_within.as_ref()).map_err(|reason| wrong(&reason))?;
@@ -192,6 +198,9 @@ pub(super) fn kind(
         values: texts(&config.values),
         environment: config.environment.iter().map(|(name, text)| (name.clone(), text.0.clone())).collect(),
         sysctl: texts(&config.sysctl),
+        settings: texts(&config.settings),
+        open_files: config.open_files,
+        cpu_quota: quota.map_err(|error| wrong(&format!("`cpu-quota`: {error}")))?,
     })))
 }
 

@@ -15,8 +15,11 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use dnsdyno_lab::{Cancel, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair};
+use dnsdyno_lab::{
+    Cancel, CpuGroup, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair,
+};
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
@@ -84,8 +87,10 @@ impl Starter<'_> {
         }
         standing.prepare(name, started)?;
         let address = standing.pair.as_ref().map_or(Ipv4Addr::LOCALHOST, |pair| pair.far().ipv4);
-        let server =
-            started.spec.start(&standing.options(started, address.into(), self.place)).map_err(of_lab)?;
+        let server = standing
+            .options(started, address.into(), self.place)
+            .and_then(|options| started.spec.start(&options));
+        let server = server.map_err(of_lab)?;
         standing.know("server", &server);
         standing.wait_until_ready(name, started)?;
         let path = started.path.as_ref().filter(|path| path.helper.is_none());
@@ -203,7 +208,7 @@ impl Standing {
     fn help(&mut self, subject: &str, helper: &Helper, place: &Place) -> Result<SocketAddr, ExperimentError> {
         let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
         self.prepare(subject, &helper.how)?;
-        let options = self.options(&helper.how, Ipv4Addr::LOCALHOST.into(), place);
+        let options = self.options(&helper.how, Ipv4Addr::LOCALHOST.into(), place).map_err(of_lab)?;
         let server = helper.how.spec.start(&options).map_err(of_lab)?;
         self.know(&helper.name, &server);
         self.wait_until_ready(subject, &helper.how)?;
@@ -290,7 +295,7 @@ impl Standing {
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
     }
 
-    fn options(&self, started: &Started, address: IpAddr, place: &Place) -> ServerOptions {
+    fn options(&self, started: &Started, address: IpAddr, place: &Place) -> Result<ServerOptions, LabError> {
         let usual = ServerOptions::default();
         let mut values: BTreeMap<String, String> =
             started.values.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect();
@@ -299,11 +304,13 @@ impl Standing {
             values.entry(CLIENTS.to_owned()).or_insert_with(|| NEAR_AND_FAR.to_owned());
         }
         let mut at = self.at.clone();
+        at.open_files = started.open_files;
+        at.cpu_group = started.cpu_quota.map(cpu_group).transpose()?;
         at.environment.extend(
             started.environment.iter().map(|(name, value)| (name.clone(), self.filled(value.exposed()))),
         );
         let stub = started.stub.as_deref().and_then(|stub| self.stub(stub));
-        ServerOptions {
+        Ok(ServerOptions {
             zone: started.zone.clone(),
             address,
             place: at,
@@ -315,7 +322,8 @@ impl Standing {
             cancel: self.cancel.clone(),
             parts: started.parts.clone(),
             values,
-        }
+            settings: started.settings.clone(),
+        })
     }
 
     /// The address of a helper, or the address as it is written.
@@ -327,6 +335,11 @@ impl Standing {
         };
         stub.parse().ok().or_else(of_helper)
     }
+}
+
+/// A control group with this share of a CPU.
+fn cpu_group(share: f64) -> Result<Arc<CpuGroup>, LabError> {
+    CpuGroup::new(QUOTA_PERIOD.mul_f64(share.max(SMALLEST_QUOTA)), QUOTA_PERIOD).map(Arc::new)
 }
 
 /// Sets a parameter of the kernel in a namespace.
@@ -350,6 +363,12 @@ fn lock(server: &Mutex<Server>) -> MutexGuard<'_, Server> {
 /// after its connection.
 const GENERATOR: [(&str, &str); 2] =
     [("net.ipv4.ip_local_port_range", "1024 65535"), ("net.ipv4.tcp_tw_reuse", "1")];
+
+/// The usual period of a service.
+const QUOTA_PERIOD: Duration = Duration::from_millis(100);
+
+/// The kernel takes no less than a millisecond.
+const SMALLEST_QUOTA: f64 = 0.01;
 
 /// The value of a template that says who may ask.
 const CLIENTS: &str = "clients";

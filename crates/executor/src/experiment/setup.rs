@@ -17,7 +17,7 @@ use dnsdyno_text::secret::{SECRET, trace, without_credentials};
 use serde_json::Value;
 
 use super::error::ExperimentError;
-use super::file::{File, NamespaceWord, OrderWord, StartWord};
+use super::file::{File, NamespaceWord, OrderWord, StartWord, TuneTable};
 use super::kind::Kind;
 use super::loads::{Common, Load, load, load_names, watch};
 use super::subjects::{Helper, helpers, subjects};
@@ -51,6 +51,8 @@ pub struct Setup {
     /// By number of the load: how it is put on the servers.
     pub(super) ways: Vec<LoadMethod>,
     pub(super) events: Vec<Event>,
+    /// What `dnsdyno tune` does with the file.
+    pub(super) tune: Option<TuneTable>,
     /// The file, for the journal.
     pub(super) identity: Value,
 }
@@ -167,6 +169,7 @@ fn checked(
         drafts,
         ways,
         events,
+        tune: file.tune.clone(),
         identity,
     })
 }
