@@ -8,6 +8,7 @@
 //!
 //!   records ──► a Campaign ──► the next run, or the result
 //!   records ──► experiment: which server and load is next, which runs count, what they show
+//!   figures ──► tune: which parameters are changed next, and what they gain
 //! ```
 //!
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
@@ -21,6 +22,7 @@ pub mod find;
 pub mod qualify;
 pub mod statistics;
 mod step;
+pub mod tune;
 
 pub use commands::{CommandOutcome, CommandResult};
 pub use step::{Campaign, Request, Step};

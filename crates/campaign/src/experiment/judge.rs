@@ -160,7 +160,7 @@ fn unsteadiness(run: &Digest) -> Option<f64> {
 }
 
 /// The share of the queries that were lost.
-pub(super) fn loss(run: &Digest) -> Option<f64> {
+pub(crate) fn loss(run: &Digest) -> Option<f64> {
     let of = judged(run.tally());
     (of > 0).then(|| lost(run.tally()) as f64 / of as f64)
 }

@@ -22,6 +22,7 @@ mod schedule;
 
 pub use design::{Cell, Design, LoadKind, LoadOf, Order, Subject};
 pub use found::{Found, FoundFigure};
+pub(crate) use judge::loss;
 pub use judge::{Doubt, Strictness, doubts};
 pub use results::{
     CellResult, CellState, Difference, Discarded, ExperimentResult, Percentiles, RunFigures, Spread, results,

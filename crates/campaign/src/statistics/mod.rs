@@ -4,6 +4,7 @@
 //! |---|---|
 //! | is there a difference? | [`permutation`]: how often random labels of the runs give one as large |
 //! | how large is it? | [`shift()`]: the median over all pairs of runs, with a bootstrap interval over runs |
+//! | how large is it, of runs made in pairs? | [`signed_rank`]: the median over the means of all pairs of differences |
 //! | how often is one side above? | [`effect()`]: Vargha and Delaney's A12 |
 //! | how many runs does it take? | [`power`]: from the spread of the runs |
 //!
@@ -13,6 +14,7 @@ mod effect;
 pub mod permutation;
 pub mod power;
 mod shift;
+pub mod signed_rank;
 
 pub use effect::effect;
 pub use shift::{Interval, RESAMPLES, Shift, shift};

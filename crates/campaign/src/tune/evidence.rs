@@ -1,0 +1,142 @@
+//! What the record of a trial shows of the parameters: how much the server answered, and which of the counters on which
+//! they act have moved.
+
+use dnsdyno_measure::{PERCENTILES, Samples, Side, Watched, WatchedKind};
+use dnsdyno_record::Digest;
+use dnsdyno_record::figures::rate_qps;
+use dnsdyno_servers::tuning::{Sign, SignMeasure, SignSource};
+
+use super::night::Figures;
+use crate::experiment::loss;
+
+/// What a trial is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// Answers per second, in time: under a load beyond what the server holds.
+    Answered,
+    /// A percentile of the latency, by its place in [`PERCENTILES`]: the lower the better.
+    Percentile(usize),
+}
+
+/// A parameter, as far as the evidence needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Acting<'a> {
+    /// The series on which it acts; none: always.
+    pub signs: &'a [Sign],
+    /// Its value in this trial as a number, where it is one.
+    pub value: Option<u64>,
+}
+
+impl Judge {
+    /// The judge of this word: `answered`, `p99`.
+    pub fn of(word: &str) -> Option<Judge> {
+        let percentile = || PERCENTILES.iter().position(|(_, name, _)| *name == word);
+        if word == "answered" { Some(Judge::Answered) } else { percentile().map(Judge::Percentile) }
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Judge::Answered => "answered",
+            Judge::Percentile(at) => PERCENTILES.get(at).map_or("", |(_, name, _)| *name),
+        }
+    }
+
+    /// What is to rise: answers per second, or 1 / seconds. `None` where the record does not have it.
+    fn gain(self, run: &Digest) -> Option<f64> {
+        match self {
+            // Trials have one length, so that one of less than a second may be judged too.
+            Judge::Answered => Some(rate_qps(run.tally().ends.answered, run.schedule_ns())),
+            Judge::Percentile(at) => {
+                let (.., q) = PERCENTILES.get(at)?;
+                Some(1e9 / (run.percentile(*q)?.upper.written(run.header.timeout_ns).ns.max(1)) as f64)
+            }
+        }
+    }
+}
+
+/// The figures of a trial, with whether the signs of each parameter have moved. `named` gives the value of another
+/// parameter of the server, by its name. `None` where the record does not have the figure.
+pub fn figures(
+    run: &Digest,
+    judge: Judge,
+    parameters: &[Acting<'_>],
+    named: impl Fn(&str) -> Option<u64>,
+) -> Option<Figures> {
+    let moved = |parameter: &Acting<'_>| {
+        let has_moved = |sign: &Sign| has_moved(run, sign, parameter.value, &named);
+        parameter.signs.is_empty() || parameter.signs.iter().any(has_moved)
+    };
+    Some(Figures {
+        gain: judge.gain(run).filter(|gain| *gain > 0.0)?,
+        moved: parameters.iter().map(moved).collect(),
+        is_saturated: judge == Judge::Answered && loss(run).is_none_or(|loss| loss < ALL_ANSWERED),
+        memory_bytes: memory(run),
+    })
+}
+
+/// The sources of the server's side, of a kind.
+fn sources(run: &Digest, kind: WatchedKind) -> impl Iterator<Item = &Samples> {
+    let is_it =
+        move |watched: &Watched| watched.kind == kind && matches!(watched.side, Side::Server | Side::Both);
+    let sources = run.header.watched.iter().zip(run.watched());
+    sources.filter(move |(watched, _)| is_it(watched)).filter_map(|(_, samples)| samples.as_ref())
+}
+
+fn has_moved(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str) -> Option<u64>) -> bool {
+    let kind = match sign.source {
+        SignSource::Host => WatchedKind::Host,
+        SignSource::Process => WatchedKind::Process,
+        SignSource::Server => WatchedKind::Server,
+    };
+    let series = |of: &Samples, is_gauge: bool| -> Vec<u64> {
+        let map = if is_gauge { &of.gauges } else { &of.counters };
+        map.iter().filter(|(name, _)| is_named(name, &sign.series)).map(|(_, value)| *value).collect()
+    };
+    let shown = |of: &Samples| match &sign.measure {
+        SignMeasure::Rise => {
+            let rise = series(of, false).into_iter().fold(0, u64::saturating_add);
+            // A packet or two are no sign among a million.
+            rise > run.tally().scheduled / ONE_IN
+        }
+        SignMeasure::Share(share) => {
+            let longest = series(of, false).into_iter().max().unwrap_or(0);
+            longest as f64 >= *share * run.schedule_ns() as f64
+        }
+        SignMeasure::AtLeast(least) => series(of, true).into_iter().any(|gauge| gauge >= *least),
+        SignMeasure::Near { share, times } => {
+            let times = times.as_ref().map_or(Some(1), |name| named(name));
+            let bound = value.zip(times).map(|(value, times)| value.saturating_mul(times) as f64 * share);
+            bound.is_some_and(|bound| series(of, true).into_iter().any(|gauge| gauge as f64 >= bound))
+        }
+    };
+    sources(run, kind).any(shown)
+}
+
+/// Whether a series has this name, in which `*` stands for any part.
+fn is_named(series: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => series == pattern,
+        Some((before, after)) => series.strip_prefix(before).is_some_and(|rest| {
+            after.is_empty()
+                || (0..=rest.len()).any(|at| rest.get(at..).is_some_and(|rest| is_named(rest, after)))
+        }),
+    }
+}
+
+/// The memory of the server's processes.
+fn memory(run: &Digest) -> Option<u64> {
+    sources(run, WatchedKind::Process)
+        .filter_map(|samples| samples.gauges.get(MEMORY))
+        .copied()
+        .reduce(u64::max)
+}
+
+/// The resident memory of a process and its children.
+const MEMORY: &str = "memory_bytes";
+
+/// A loss below this is none: the server holds the load.
+const ALL_ANSWERED: f64 = 0.001;
+
+/// A counter has moved when it rose by more than one in so many queries.
+const ONE_IN: u64 = 10_000;

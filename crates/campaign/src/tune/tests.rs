@@ -1,0 +1,169 @@
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+use super::imaginary::{Effect, TRIAL_NS, World};
+use super::*;
+
+/// Twenty parameters; some counters move all the same.
+fn decoys(count: usize) -> Vec<Effect> {
+    (0..count).map(|at| Effect::None { moves: at % 2 == 0 }).collect()
+}
+
+/// Three stages in a row behind each other among decoys, at places drawn by the seed; with these places, the narrowest
+/// first.
+fn planted(seed: u64) -> (World, Vec<usize>) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut effects = decoys(20);
+    let mut places: Vec<usize> = Vec::new();
+    while places.len() < 3 {
+        let at = random.random_range(0..effects.len());
+        if !places.contains(&at) {
+            places.push(at);
+        }
+    }
+    for (at, capacity) in places.iter().zip([4_000.0, 6_000.0, 9_000.0]) {
+        effects[*at] = Effect::Stage(vec![capacity, capacity * 4.0, capacity * 16.0]);
+    }
+    (World::new(effects, seed), places)
+}
+
+#[test]
+fn of_a_hundred_empty_nights_five_at_most_report_a_gain() {
+    let mut bounds = Vec::new();
+    let gains = (0..100).filter(|seed| {
+        let mut world = World { drift: 0.02, ..World::new(decoys(20), *seed) };
+        let answer = world.answer(world.night(*seed));
+        match answer.verdict {
+            Verdict::Nothing { beyond } => {
+                bounds.push(beyond.unwrap());
+                false
+            }
+            _ => true,
+        }
+    });
+    let gains = gains.count();
+    assert!(gains <= 5, "{gains}");
+    // And they say how small a gain they would have seen.
+    assert!(crate::statistics::median(&mut bounds) < 0.06, "{bounds:?}");
+}
+
+#[test]
+fn three_planted_bottlenecks_are_found_in_their_order_and_no_decoy_is_called_a_gain() {
+    let (mut in_order, mut false_gains, mut trials, mut alone) = (0, 0, 0, 0);
+    for seed in 0..100 {
+        let (mut world, places) = planted(seed);
+        let answer = world.answer(world.night(seed));
+        let Verdict::Gains(gains) = &answer.verdict else { continue };
+        let found: Vec<usize> = gains.parts.iter().map(|part| part.parameter).collect();
+        in_order += u32::from(found == places);
+        false_gains += found.iter().filter(|at| !places.contains(at)).count();
+        (trials, alone) = (trials + answer.trials_made(), alone + answer.one_at_a_time * (answer.rounds + 1));
+    }
+    assert!(in_order >= 95, "{in_order} of 100");
+    assert!(false_gains <= 2, "{false_gains}");
+    assert!(trials * 3 <= alone, "{trials} trials against {alone}");
+}
+
+#[test]
+fn gains_lie_inside_their_intervals() {
+    let (mut held, mut all) = (0, 0);
+    for seed in 0..1_000 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xabc);
+        let mut effects = decoys(12);
+        effects[3] = Effect::Factor(1.0 + 0.2 * random.random::<f64>());
+        effects[7] = Effect::Factor(1.0 + 0.1 * random.random::<f64>());
+        effects[9] = Effect::Stage(vec![12_000.0, 40_000.0]);
+        let mut world = World { offered: 100_000.0, ..World::new(effects, seed) };
+        let answer = world.answer(world.night(seed));
+        let Verdict::Gains(gains) = answer.verdict else { continue };
+        let truth = world.truth(&gains.changes);
+        let mut see = |gain: Gain, true_gain: f64| {
+            all += 1;
+            held += u32::from(gain.from <= true_gain && true_gain <= gain.to);
+        };
+        see(gains.together, truth / world.truth(&Changes::new()) - 1.0);
+        for part in &gains.parts {
+            let mut without = gains.changes.clone();
+            without.remove(&part.parameter);
+            see(part.adds.unwrap(), truth / world.truth(&without) - 1.0);
+        }
+    }
+    assert!(all > 2_000, "{all} intervals");
+    assert!(f64::from(held) >= 0.93 * f64::from(all), "{held} of {all}");
+}
+
+#[test]
+fn what_is_worse_or_does_not_run_is_said_and_is_no_part_of_the_answer() {
+    let mut effects = decoys(8);
+    effects[1] = Effect::Factor(0.7);
+    effects[2] = Effect::Fails;
+    effects[4] = Effect::Factor(1.3);
+    let mut world = World { offered: 100_000.0, ..World::new(effects, 5) };
+    let answer = world.answer(world.night(5));
+    let Verdict::Gains(gains) = &answer.verdict else { panic!("{answer:#?}") };
+    assert_eq!(gains.parts.iter().map(|part| part.parameter).collect::<Vec<_>>(), [4]);
+    // Two steps of 30 %.
+    assert!(gains.together.from < 0.69 && 0.69 < gains.together.to, "{gains:#?}");
+    assert!(matches!(answer.rows[2].state, RowState::Fails(_)), "{:?}", answer.rows[2]);
+    assert!(matches!(answer.rows[1].state, RowState::Worse | RowState::NoGain), "{:?}", answer.rows[1]);
+    assert_eq!(answer.rows[3].state, RowState::NoEffectPossible);
+    assert!(gains.memory_bytes.is_some_and(|bytes| bytes > 0));
+}
+
+#[test]
+fn what_a_diagnosis_has_named_is_compared_first() {
+    let (mut world, places) = planted(7);
+    let mut night = world.night(7);
+    night.parameters[places[0]].is_first = true;
+    let answer = world.answer(night);
+    let Verdict::Gains(gains) = &answer.verdict else { panic!("{answer:#?}") };
+    assert_eq!(gains.parts.iter().map(|part| part.parameter).collect::<Vec<_>>(), places);
+    // One that does nothing ends nothing.
+    let mut night = world.night(8);
+    night.parameters[(places[0] + 1) % 20].is_first = true;
+    let Verdict::Gains(gains) = world.answer(night).verdict else { panic!() };
+    assert_eq!(gains.parts.iter().map(|part| part.parameter).collect::<Vec<_>>(), places);
+}
+
+#[test]
+fn a_load_that_the_server_answers_shows_nothing_and_it_says_so() {
+    let mut world = World { offered: 10_000.0, ..World::new(decoys(5), 1) };
+    assert_eq!(world.answer(world.night(1)).verdict, Verdict::NotOverloaded);
+    // The last bottleneck is gone: the gain may be greater than this load shows.
+    let mut effects = decoys(5);
+    effects[0] = Effect::Stage(vec![5_000.0, 90_000.0]);
+    let mut world = World { offered: 10_000.0, ..World::new(effects, 1) };
+    let Verdict::Gains(gains) = world.answer(world.night(1)).verdict else { panic!() };
+    assert!(gains.is_at_least);
+}
+
+#[test]
+fn a_night_ends_in_its_time_and_says_what_was_not_tried() {
+    for trials in [3, 20, 45, 80, 150] {
+        let (mut world, _) = planted(4);
+        let night = Night { lasts_ns: trials * TRIAL_NS, ..world.night(4) };
+        let answer = world.answer(night);
+        assert!(u64::from(answer.trials_made()) <= trials + 1, "{} of {trials}", answer.trials_made());
+        assert!(
+            trials > 80 || answer.notes.iter().any(|note| note.contains("the time was over")),
+            "{trials}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_does_not_run_ends_the_night() {
+    let (world, _) = planted(1);
+    let mut tuner = Tuner::new(world.night(1));
+    tuner.learn(&Shown::Failed("no such file".to_owned()), TRIAL_NS);
+    let Next::Done(answer) = tuner.next() else { panic!() };
+    assert_eq!(answer.verdict, Verdict::NoBase { why: "no such file".to_owned() });
+    // Trials in doubt are made again, a few times.
+    let mut tuner = Tuner::new(world.night(1));
+    for _ in 0..3 {
+        tuner.learn(&Shown::Doubtful("the host had no CPU".to_owned()), TRIAL_NS);
+        assert!(matches!(tuner.next(), Next::Trial(_)));
+    }
+    tuner.learn(&Shown::Doubtful("the host had no CPU".to_owned()), TRIAL_NS);
+    assert!(matches!(tuner.next(), Next::Done(_)));
+}

@@ -1,0 +1,545 @@
+//! Which trial is made next, from what those before have shown.
+//!
+//! ```text
+//!   look ──► screen ──► compare ──► a winner joins the base ──► look …        until nothing gains, or the time ends
+//!                          │
+//!                          └── none ──► confirm: all against the base, and each part taken away ──► the answer
+//! ```
+//!
+//! A bottleneck hides those behind it: the counters of the second one move, and its parameters gain, only when the
+//! first is gone. So after each winner the counters are looked at again.
+
+use super::answer::{Answer, Gain, Gains, Part, Row, RowState, Verdict};
+use super::compare::{Arm, Compare, Compared};
+use super::confirm::{Confirm, Confirmed, is_above};
+use super::look::Look;
+use super::night::{Changes, Figures, Night, Phase, Shown, Trial};
+use super::screen::{Screen, Screened};
+
+/// A night of tuning, as far as it has come. The same trials learned in the same order give the same state.
+#[derive(Clone, Debug)]
+pub struct Tuner {
+    night: Night,
+    stage: Stage,
+    /// What is changed so far, and in which order it was found.
+    base: Changes,
+    found: Vec<(usize, usize)>,
+    /// By number of the parameter.
+    seen: Vec<Seen>,
+    rounds: u32,
+    confirmations: u64,
+    trials: Vec<(Phase, u32)>,
+    elapsed_ns: u64,
+    /// Trials in a row that did not count.
+    again: u32,
+    memory: Memory,
+    has_ended_early: bool,
+    named: Named,
+    /// The last screening, and what was compared on the same base.
+    screen: Option<Screen>,
+    compared: Vec<Arm>,
+}
+
+/// How far those that a diagnosis has named have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Waiting,
+    Compared,
+    Done,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    Look(Look),
+    Screen(Screen),
+    Compare(Compare),
+    Confirm(Confirm),
+    Done(Box<Answer>),
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// A trial; what it has shown is learned.
+    Trial(Trial),
+    /// Nothing: this is the answer.
+    Done(Box<Answer>),
+}
+
+/// What is known of a parameter.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// Whether a counter on which it acts has ever moved, or it has none.
+    is_possible: bool,
+    screened: Option<Screened>,
+    /// The difference of its best value and its interval, in logarithms.
+    compared: Option<(f64, f64, f64)>,
+    failed: Option<String>,
+    is_dropped: bool,
+    trials: u32,
+}
+
+/// The memory of the trials of the confirmation, without and with all changes.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    base: Vec<f64>,
+    all: Vec<f64>,
+    saturated: u32,
+}
+
+impl Tuner {
+    /// A night before its first trial.
+    pub fn new(night: Night) -> Tuner {
+        let seen = vec![Seen::default(); night.parameters.len()];
+        Tuner {
+            night,
+            stage: Stage::Look(Look::new(Changes::new(), true)),
+            base: Changes::new(),
+            found: Vec::new(),
+            seen,
+            rounds: 0,
+            confirmations: 0,
+            trials: Vec::new(),
+            elapsed_ns: 0,
+            again: 0,
+            memory: Memory::default(),
+            has_ended_early: false,
+            named: Named::Waiting,
+            screen: None,
+            compared: Vec::new(),
+        }
+    }
+
+    /// What is tuned.
+    pub fn night(&self) -> &Night {
+        &self.night
+    }
+
+    /// What to do next. It is the same until a trial is learned.
+    pub fn next(&self) -> Next {
+        let trial = match &self.stage {
+            Stage::Look(look) => look.next(),
+            Stage::Screen(screen) => screen.next(&self.night),
+            Stage::Compare(compare) => Some(compare.next()),
+            Stage::Confirm(confirm) => confirm.next(),
+            Stage::Done(answer) => return Next::Done(answer.clone()),
+        };
+        trial
+            .map_or_else(|| Next::Done(Box::new(self.answer(Verdict::Nothing { beyond: None }))), Next::Trial)
+    }
+
+    /// What is changed by what was found so far.
+    pub fn found_so_far(&self) -> &[(usize, usize)] {
+        &self.found
+    }
+
+    /// How much of its time the night has used, in ns.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.elapsed_ns
+    }
+
+    /// Takes what the trial that was requested last has shown, and how long it took with all around it.
+    pub fn learn(&mut self, shown: &Shown, took_ns: u64) {
+        let Next::Trial(trial) = self.next() else { return };
+        self.elapsed_ns = self.elapsed_ns.saturating_add(took_ns);
+        self.count(&trial);
+        let shown = match shown {
+            Shown::Doubtful(_) if self.again < self.night.retries => {
+                self.again += 1;
+                return self.end_in_time();
+            }
+            Shown::Doubtful(why) => Err(format!("none of {} trials counts: {why}", self.again + 1)),
+            Shown::Failed(why) => Err(why.clone()),
+            Shown::Counted(figures) => Ok(figures.clone()),
+        };
+        self.again = 0;
+        self.take(&trial, shown);
+        self.end_in_time();
+    }
+
+    fn count(&mut self, trial: &Trial) {
+        match self.trials.iter_mut().find(|(phase, _)| *phase == trial.phase) {
+            Some((_, count)) => *count += 1,
+            None => self.trials.push((trial.phase, 1)),
+        }
+        let own = trial.changes.iter().filter(|(parameter, value)| self.base.get(parameter) != Some(value));
+        for (parameter, _) in own {
+            self.seen.iter_mut().skip(*parameter).take(1).for_each(|seen| seen.trials += 1);
+        }
+    }
+
+    /// Hands the figures of a trial to the stage that asked for it, and goes to the next one where that has ended.
+    fn take(&mut self, trial: &Trial, shown: Result<Figures, String>) {
+        let logarithm = |figures: &Figures| figures.gain.max(f64::MIN_POSITIVE).ln();
+        match &mut self.stage {
+            Stage::Look(look) => match shown {
+                Ok(figures) => {
+                    look.learn(figures);
+                    if look.next().is_none() {
+                        self.after_look();
+                    }
+                }
+                // The base of a later round did run, so what was found is confirmed, or not.
+                Err(why) if self.found.is_empty() => {
+                    self.stage = Stage::Done(Box::new(self.answer(Verdict::NoBase { why })));
+                }
+                Err(_) => self.confirm(),
+            },
+            Stage::Screen(screen) => {
+                screen.learn(shown.as_ref().map(logarithm).map_err(String::clone));
+                if screen.next(&self.night).is_none() {
+                    let screen = screen.clone();
+                    self.after_screen(screen);
+                }
+            }
+            Stage::Compare(compare) => {
+                if let Compared::Ended(winner) =
+                    compare.learn(shown.as_ref().map(logarithm).map_err(String::clone))
+                {
+                    let compare = compare.clone();
+                    self.after_compare(&compare, winner);
+                }
+            }
+            Stage::Confirm(confirm) => {
+                let all: Changes = confirm.parts.iter().copied().collect();
+                if let Ok(figures) = &shown {
+                    self.memory.see(figures, &trial.changes, &all);
+                }
+                confirm.learn(shown.ok().as_ref().map(logarithm));
+                if confirm.next().is_none() {
+                    let confirm = confirm.clone();
+                    self.after_confirm(&confirm);
+                }
+            }
+            Stage::Done(_) => {}
+        }
+    }
+
+    fn after_look(&mut self) {
+        let Stage::Look(look) = &self.stage else { return };
+        let look = look.clone();
+        if look.is_saturated() {
+            match self.found.is_empty() {
+                true => self.stage = Stage::Done(Box::new(self.answer(Verdict::NotOverloaded))),
+                false => self.confirm(),
+            }
+            return;
+        }
+        for (at, (parameter, seen)) in self.night.parameters.iter().zip(&mut self.seen).enumerate() {
+            seen.is_possible |= !parameter.has_signs || look.has_moved(at);
+        }
+        let is_named =
+            |at: &usize| self.night.parameters.get(*at).is_some_and(|parameter| parameter.is_first);
+        let named: Vec<usize> = self.candidates().into_iter().filter(is_named).collect();
+        if self.named != Named::Done && !named.is_empty() {
+            self.named = Named::Compared;
+            return self.compare_these(named);
+        }
+        self.screen();
+    }
+
+    /// Begins to screen those that were not, or to compare where they are few.
+    fn screen(&mut self) {
+        let is_open = |at: &usize| self.of(*at).screened.is_none() && !self.base.contains_key(at);
+        let open: Vec<usize> = self.candidates().into_iter().filter(is_open).collect();
+        match open.len() > MOST_UNSCREENED {
+            true => self.stage = Stage::Screen(Screen::new(self.base.clone(), open)),
+            false => self.compare(),
+        }
+    }
+
+    fn after_screen(&mut self, screen: Screen) {
+        let failing = screen.failing();
+        for (parameter, why) in &failing {
+            let of = self.seen.iter_mut().skip(*parameter).take(1);
+            of.for_each(|seen| seen.failed = Some(why.clone()));
+        }
+        if !failing.is_empty() {
+            // Trials that did not run say nothing of the others.
+            return self.screen();
+        }
+        for one in screen.shown() {
+            let of = self.seen.iter_mut().skip(one.parameter).take(1);
+            of.for_each(|seen| seen.screened = Some(one));
+        }
+        self.screen = Some(screen);
+        self.compare();
+    }
+
+    /// Begins to compare the changes that may help most: the next step of what was found last, what was not screened,
+    /// and the greatest effects of the screening.
+    fn compare(&mut self) {
+        let mut ranked = self.candidates();
+        let effect = |at: usize| self.of(at).screened.map_or(f64::INFINITY, |screened| screened.effect);
+        let last = self.found.last().map(|(parameter, _)| *parameter);
+        ranked.sort_by(|a, b| {
+            (Some(*b) == last).cmp(&(Some(*a) == last)).then(effect(*b).total_cmp(&effect(*a)))
+        });
+        let is_open = |at: &usize| {
+            let screened = self.of(*at).screened;
+            Some(*at) == last || screened.is_none_or(|screened| screened.effect > -screened.spread)
+        };
+        self.compare_these(ranked.into_iter().filter(is_open).collect());
+    }
+
+    fn compare_these(&mut self, ranked: Vec<usize>) {
+        let mut arms = Vec::new();
+        for at in ranked.into_iter().take(MOST_ARMS) {
+            arms.extend(self.values_of(at).into_iter().map(|value| self.arm(at, value)));
+        }
+        arms.truncate(MOST_ARMS);
+        match arms.is_empty() {
+            true => self.confirm(),
+            false => {
+                let base = self.base.clone();
+                self.stage = Stage::Compare(Compare::new(base, arms, self.night.smallest_gain));
+            }
+        }
+    }
+
+    /// A change to compare, with the differences that it has shown on the same base.
+    fn arm(&self, parameter: usize, value: usize) -> Arm {
+        let is_it = |arm: &&Arm| arm.parameter == parameter && arm.value == value;
+        let differences = self.compared.iter().find(is_it).map(|arm| arm.differences.clone());
+        Arm { differences: differences.unwrap_or_default(), ..Arm::new(parameter, value) }
+    }
+
+    fn after_compare(&mut self, compare: &Compare, winner: Option<usize>) {
+        for arm in &compare.arms {
+            let found = compare.found(arm);
+            for seen in self.seen.iter_mut().skip(arm.parameter).take(1) {
+                let is_better = |new: &(f64, f64, f64)| seen.compared.is_none_or(|old| old.0 < new.0);
+                if let Some(new) = found.filter(is_better) {
+                    seen.compared = Some(new);
+                }
+                seen.failed = arm.failed.clone().or(seen.failed.take());
+            }
+        }
+        if self.named == Named::Compared && winner.is_none() && !self.has_ended_early {
+            self.named = Named::Done;
+            return self.screen();
+        }
+        let Some(arm) = winner.and_then(|winner| compare.arms.get(winner)) else {
+            self.compared.retain(|old| {
+                !compare.arms.iter().any(|new| (new.parameter, new.value) == (old.parameter, old.value))
+            });
+            self.compared.extend(compare.arms.iter().cloned());
+            if !self.screens_again() {
+                self.confirm();
+            }
+            return;
+        };
+        self.compared.clear();
+        self.base.insert(arm.parameter, arm.value);
+        match self.found.iter_mut().find(|(parameter, _)| *parameter == arm.parameter) {
+            // A further step of what was found before.
+            Some(of) => of.1 = arm.value,
+            None => self.found.push((arm.parameter, arm.value)),
+        }
+        self.rounds += 1;
+        self.stage = Stage::Look(Look::new(self.base.clone(), false));
+    }
+
+    /// Begins another pass of the screening where nothing gained and there is time: smaller gains are seen then.
+    fn screens_again(&mut self) -> bool {
+        let Some(screen) = self.screen.as_mut().filter(|_| !self.has_ended_early) else { return false };
+        let trials = screen.trials() as u64 + u64::from(Confirm::trials(self.found.len() + 1, &self.night));
+        let made: u32 = self.trials.iter().map(|(_, count)| count).sum();
+        let trial_ns = self.elapsed_ns / u64::from(made.max(1));
+        let left = self.night.lasts_ns.saturating_sub(self.elapsed_ns);
+        let again = trials.saturating_mul(trial_ns) < left && screen.repeat(&self.base);
+        if again {
+            self.stage = Stage::Screen(screen.clone());
+        }
+        again
+    }
+
+    /// Begins to confirm what was found, or ends where nothing was.
+    fn confirm(&mut self) {
+        if self.found.is_empty() {
+            let beyond = self.beyond();
+            self.stage = Stage::Done(Box::new(self.answer(Verdict::Nothing { beyond })));
+            return;
+        }
+        self.memory = Memory::default();
+        self.stage = Stage::Confirm(Confirm::new(self.found.clone(), &self.night, self.confirmations));
+        self.confirmations += 1;
+    }
+
+    fn after_confirm(&mut self, confirm: &Confirm) {
+        let shown = confirm.shown();
+        if !shown.whole.is_some_and(is_above) {
+            // What was seen on the way was noise.
+            let verdict =
+                Verdict::Nothing { beyond: self.beyond().or(shown.whole.map(|whole| whole.estimate)) };
+            self.stage = Stage::Done(Box::new(self.answer(verdict)));
+            return;
+        }
+        let least = |at: &usize| shown.adds.get(*at).copied().flatten().map_or(0.0, |adds| adds.estimate);
+        let idle = (0..shown.matter.len()).filter(|at| shown.matter.get(*at) == Some(&false));
+        let idle = idle.min_by(|a, b| least(a).total_cmp(&least(b)));
+        let left = self.night.lasts_ns.saturating_sub(self.elapsed_ns);
+        let next = u64::from(Confirm::trials(self.found.len().saturating_sub(1), &self.night));
+        match idle.filter(|_| next.saturating_mul(self.trial_ns()) <= left) {
+            // One at a time: of two that do the same, one is needed.
+            Some(at) => {
+                let (parameter, _) = self.found.remove(at);
+                self.seen.iter_mut().skip(parameter).take(1).for_each(|seen| seen.is_dropped = true);
+                self.confirm();
+            }
+            None => {
+                let gains = self.gains(confirm, &shown);
+                let verdict = gains.map_or(Verdict::Nothing { beyond: None }, Verdict::Gains);
+                self.stage = Stage::Done(Box::new(self.answer(verdict)));
+            }
+        }
+    }
+
+    fn gains(&self, confirm: &Confirm, shown: &Confirmed) -> Option<Gains> {
+        let part = |(at, (parameter, value)): (usize, &(usize, usize))| Part {
+            parameter: *parameter,
+            value: *value,
+            adds: shown.adds.get(at).copied().flatten().and_then(Gain::of),
+            alone: shown.alone.get(at).copied().flatten().and_then(Gain::of),
+        };
+        Some(Gains {
+            changes: confirm.parts.iter().copied().collect(),
+            together: shown.whole.and_then(Gain::of)?,
+            parts: confirm.parts.iter().enumerate().map(part).collect(),
+            is_at_least: self.memory.saturated as usize * 2 > self.memory.all.len().max(1),
+            memory_bytes: self.memory.difference(),
+        })
+    }
+
+    /// Ends the search where only the confirmation has time left, and the night where it has none.
+    fn end_in_time(&mut self) {
+        let is_searching = !matches!(self.stage, Stage::Confirm(_) | Stage::Done(_));
+        // What is found next is confirmed too.
+        let reserve =
+            u64::from(Confirm::trials(self.found.len() + 1, &self.night)).saturating_mul(self.trial_ns());
+        if is_searching && self.elapsed_ns.saturating_add(reserve) >= self.night.lasts_ns {
+            self.has_ended_early = true;
+            if let Stage::Compare(compare) = &self.stage {
+                let compare = compare.clone();
+                // What was compared so far is shown, and nothing is taken from it.
+                self.after_compare(&compare, None);
+            } else {
+                self.confirm();
+            }
+        }
+    }
+
+    /// How long a trial takes with all around it.
+    fn trial_ns(&self) -> u64 {
+        let made: u32 = self.trials.iter().map(|(_, count)| count).sum();
+        if made < FEW_TRIALS { self.night.trial_ns } else { self.elapsed_ns / u64::from(made.max(1)) }
+    }
+
+    /// The parameters that may still gain: a counter points to them, there is a value left, and nothing speaks against
+    /// them.
+    fn candidates(&self) -> Vec<usize> {
+        let may = |(at, seen): (usize, &Seen)| {
+            let is_worse = seen.compared.is_some_and(|(_, _, to)| to < 0.0);
+            let is_left = !self.values_of(at).is_empty();
+            (seen.is_possible && is_left && seen.failed.is_none() && !is_worse).then_some(at)
+        };
+        self.seen.iter().enumerate().filter_map(may).collect()
+    }
+
+    /// The values of a parameter that are to be tried next.
+    fn values_of(&self, at: usize) -> Vec<usize> {
+        let Some(parameter) = self.night.parameters.get(at) else { return Vec::new() };
+        match (self.base.get(&at), parameter.is_stepped) {
+            (Some(value), true) => vec![value + 1],
+            // Of choices one was taken.
+            (Some(_), false) => Vec::new(),
+            (None, true) => vec![0],
+            (None, false) => (0..parameter.values.len()).collect(),
+        }
+        .into_iter()
+        .filter(|value| parameter.has(*value))
+        .collect()
+    }
+
+    fn of(&self, at: usize) -> Seen {
+        self.seen.get(at).cloned().unwrap_or_default()
+    }
+
+    /// The greatest gain that some parameter may have without having been seen, as a share.
+    fn beyond(&self) -> Option<f64> {
+        let of = |seen: &Seen| {
+            let compared = seen.compared.map(|(_, _, to)| to);
+            let screened = seen.screened.map(|screened| screened.effect + 2.0 * screened.spread);
+            compared.into_iter().chain(screened).reduce(f64::min)
+        };
+        let most = self.seen.iter().filter(|seen| seen.is_possible).filter_map(of).reduce(f64::max)?;
+        Some(most.max(0.0).exp_m1())
+    }
+
+    fn answer(&self, verdict: Verdict) -> Answer {
+        let gaining: Vec<usize> = match &verdict {
+            Verdict::Gains(gains) => gains.parts.iter().map(|part| part.parameter).collect(),
+            _ => Vec::new(),
+        };
+        let is_known = !matches!(verdict, Verdict::NotOverloaded | Verdict::NoBase { .. });
+        let row = |(at, seen): (usize, &Seen)| {
+            let seen_gain = seen.compared.or(seen.screened.map(|one| {
+                let reach = 2.0 * one.spread;
+                (one.effect, one.effect - reach, one.effect + reach)
+            }));
+            let state = match seen {
+                _ if gaining.contains(&at) => RowState::Gain,
+                Seen { is_dropped: true, .. } => RowState::Dropped,
+                Seen { failed: Some(why), .. } => RowState::Fails(why.clone()),
+                Seen { is_possible: false, .. } if is_known => RowState::NoEffectPossible,
+                Seen { trials: 0, .. } => RowState::NotTried,
+                Seen { compared: Some((_, _, to)), .. } if *to < 0.0 => RowState::Worse,
+                _ => RowState::NoGain,
+            };
+            let seen_gain = seen_gain.map(|(estimate, from, to)| Gain::of_logarithms(estimate, from, to));
+            Row { state, seen: seen_gain, trials: seen.trials }
+        };
+        let values: usize = self.night.parameters.iter().map(|parameter| parameter.values.len()).sum();
+        let values = u32::try_from(values).unwrap_or(u32::MAX);
+        let notes = self.has_ended_early.then(|| ENDED_EARLY.to_owned()).into_iter().collect();
+        Answer {
+            rows: self.seen.iter().enumerate().map(row).collect(),
+            trials: self.trials.clone(),
+            one_at_a_time: values.saturating_mul(2).saturating_mul(self.night.pairs),
+            rounds: self.rounds,
+            notes,
+            verdict,
+        }
+    }
+}
+
+impl Memory {
+    fn see(&mut self, figures: &Figures, changes: &Changes, all: &Changes) {
+        let of = match () {
+            () if changes.is_empty() => &mut self.base,
+            () if changes == all => {
+                self.saturated += u32::from(figures.is_saturated);
+                &mut self.all
+            }
+            () => return,
+        };
+        of.extend(figures.memory_bytes.map(|bytes| bytes as f64));
+    }
+
+    fn difference(&self) -> Option<i64> {
+        let middle = |of: &[f64]| (!of.is_empty()).then(|| crate::statistics::median(&mut of.to_vec()));
+        Some((middle(&self.all)? - middle(&self.base)?) as i64)
+    }
+}
+
+/// So few are compared one at a time without a screening.
+const MOST_UNSCREENED: usize = 4;
+
+/// Of a screening, those with the greatest effects are compared: half of a dozen.
+const MOST_ARMS: usize = 6;
+
+/// Before so many trials the length of one is not known from them.
+const FEW_TRIALS: u32 = 5;
+
+const ENDED_EARLY: &str = "the time was over before every parameter that may help was compared; with a longer --for \
+                           more may be found";
