@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Find(Box<crate::cmd::find::FindFlags>),
     /// Compare servers and variants of them under the same loads, in turn, as a file says
     Experiment(crate::cmd::experiment::ExperimentFlags),
+    /// Find the parameters of kernel, card and server that make a server hold more, and leave the host as it was
+    Tune(Box<crate::cmd::tune::TuneFlags>),
     /// Write a run in the format of another program
     Export(crate::cmd::export::ExportFlags),
     /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them

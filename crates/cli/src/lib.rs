@@ -40,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Compare(flags) => cmd::compare::compare(&flags),
         Command::Find(flags) => cmd::find::find(*flags),
         Command::Experiment(flags) => cmd::experiment::experiment(&flags),
+        Command::Tune(flags) => cmd::tune::tune(&flags),
         Command::Export(flags) => cmd::export::export(&flags),
         Command::Capture(flags) => cmd::capture::capture(&flags),
         Command::Data(flags) => cmd::data::data(&flags),

@@ -33,6 +33,7 @@ mod qualification;
 mod run;
 mod search;
 mod tables;
+mod tuning;
 mod walk;
 mod watched;
 
@@ -46,6 +47,7 @@ pub use made::{quoted, utc};
 pub use qualification::qualification;
 pub use run::{Blob, run_data};
 pub use search::{SearchLinks, SearchSummary, search, search_summary};
+pub use tuning::tuning;
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};
 use dnsdyno_record::{Digest, ReadError, RunReader};

@@ -21,4 +21,5 @@ pub(crate) mod respond;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod tune;
 pub(crate) mod watch;

@@ -9,6 +9,7 @@
 //! | [`beside::servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
 //! | [`beside::agents_cut`] | agents behind a cut network or with a full disk |
+//! | [`beside::tune`] | tuning: the host is as it was whatever is killed; planted bottlenecks; the catalogue |
 //! | [`beside::nats_access`] | brokers with TLS, credentials and an object store |
 //! | [`beside::kubernetes`] | the manifest for Kubernetes: its command lines, its configuration, what it names |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
@@ -156,6 +157,7 @@ mod beside {
     pub(crate) mod small_inputs;
     pub(crate) mod sources;
     pub(crate) mod tcp;
+    pub(crate) mod tune;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;

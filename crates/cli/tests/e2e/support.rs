@@ -241,15 +241,20 @@ impl Started<'_> {
     }
 
     /// Waits for its end, and checks its output and records. The test fails if it takes too long.
-    pub(crate) fn wait(mut self) -> Ran {
+    pub(crate) fn wait(self) -> Ran {
+        self.wait_within(BOUND)
+    }
+
+    /// The same for what takes longer than others.
+    pub(crate) fn wait_within(mut self, bound: Duration) -> Ran {
         drop(self.child.stdin.take());
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
             assert!(
-                self.since.elapsed() < BOUND,
-                "{}: no end in {BOUND:?}\n{}",
+                self.since.elapsed() < bound,
+                "{}: no end in {bound:?}\n{}",
                 self.told,
                 self.work.stderr()
             );

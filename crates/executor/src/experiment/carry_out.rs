@@ -65,7 +65,7 @@ pub fn carry_out(
     let in_namespaces = in_namespaces(setup, watcher)?;
     let (cancel, kept) = (stop.cancel(), RefCell::default());
     let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, cancel, kept };
-    let mut maker = Maker { setup, starter, runner, stop, watcher, kept: BTreeMap::new() };
+    let mut maker = Maker::new(setup, starter, runner, stop, watcher);
     let made = maker.make(&mut experiment, &mut journal);
     // Before the place is removed, and servers before their helpers.
     maker.kept.clear();
@@ -74,7 +74,8 @@ pub fn carry_out(
     Ok(Carried { experiment, journal, stopped: stop.cause() })
 }
 
-fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {
+/// The CPUs of generator and servers.
+pub(super) fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {
     if !setup.pin || !setup.starts_servers() {
         return Cpus::default();
     }
@@ -86,7 +87,7 @@ fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {
 }
 
 /// Whether servers get namespaces of their own.
-fn in_namespaces(setup: &Setup, watcher: &mut dyn Watcher) -> Result<bool, ExperimentError> {
+pub(super) fn in_namespaces(setup: &Setup, watcher: &mut dyn Watcher) -> Result<bool, ExperimentError> {
     if setup.namespace == NamespaceUse::Never || !setup.starts_servers() {
         return Ok(false);
     }
@@ -101,7 +102,7 @@ fn in_namespaces(setup: &Setup, watcher: &mut dyn Watcher) -> Result<bool, Exper
 }
 
 /// Makes the runs.
-struct Maker<'a> {
+pub(super) struct Maker<'a> {
     setup: &'a Setup,
     starter: Starter<'a>,
     runner: &'a mut dyn Runner,
@@ -111,7 +112,18 @@ struct Maker<'a> {
     kept: BTreeMap<usize, Standing>,
 }
 
-impl Maker<'_> {
+impl<'a> Maker<'a> {
+    /// One that keeps no server.
+    pub(super) fn new(
+        setup: &'a Setup,
+        starter: Starter<'a>,
+        runner: &'a mut dyn Runner,
+        stop: &'a Stop,
+        watcher: &'a mut dyn Watcher,
+    ) -> Maker<'a> {
+        Maker { setup, starter, runner, stop, watcher, kept: BTreeMap::new() }
+    }
+
     fn make(&mut self, experiment: &mut Experiment, journal: &mut Journal) -> Result<(), ExperimentError> {
         while let Next::Run { cell, why } = experiment.next() {
             self.watcher.begins(&why, experiment.left());
@@ -173,7 +185,7 @@ impl Maker<'_> {
     }
 
     /// Makes a run, with its events.
-    fn run(
+    pub(super) fn run(
         &mut self,
         cell: Cell,
         why: &str,
@@ -262,7 +274,7 @@ impl Maker<'_> {
 }
 
 /// What came of a run.
-enum Ran {
+pub(super) enum Ran {
     /// Its record is whole.
     Whole(Box<FinishedRun>),
     /// It was a search or a program, and has found this.

@@ -104,6 +104,9 @@ pub enum ExperimentError {
     /// A record of this experiment cannot be read.
     #[error("a record of this experiment cannot be read: {0}")]
     Record(#[from] ReadError),
+    /// Values of a host cannot be set or restored.
+    #[error("{0}")]
+    Settings(String),
     /// The page cannot be made.
     #[error(transparent)]
     Page(#[from] PageError),

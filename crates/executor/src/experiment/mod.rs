@@ -31,6 +31,7 @@ mod subjects;
 mod summary;
 mod text;
 mod timetable;
+pub mod tune;
 mod values;
 mod watcher;
 mod way;

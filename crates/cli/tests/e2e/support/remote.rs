@@ -99,8 +99,13 @@ impl Remote {
 
     /// Starts dnsdyno at the near end, with that `ssh`.
     pub(crate) fn run<'a>(&self, work: &'a Workplace, words: &str) -> Started<'a> {
+        self.start_verb(work, &format!("run {words}"))
+    }
+
+    /// The same with another verb.
+    pub(crate) fn start_verb<'a>(&self, work: &'a Workplace, words: &str) -> Started<'a> {
         let (bin, near) = (self.path("bin"), self.pair.near().name());
-        let script = format!("PATH={}:$PATH exec ip netns exec {near} \"$0\" run {words}", bin.display());
+        let script = format!("PATH={}:$PATH exec ip netns exec {near} \"$0\" {words}", bin.display());
         work.start_shell_with_keys(&script)
     }
 }

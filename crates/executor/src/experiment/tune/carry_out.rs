@@ -1,0 +1,412 @@
+//! Makes the trials of a night, from where its journal ends.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dnsdyno_campaign::experiment::{Cell, doubts};
+use dnsdyno_campaign::tune::{
+    Acting, Answer, Changes, Figures, Next, Night, Parameter, Shown, Trial, Tuner, figures,
+};
+use dnsdyno_record::Digest;
+use dnsdyno_runner::{Runner, StopCause};
+use dnsdyno_servers::tuning::Values;
+use dnsdyno_settings::{Restored, RestoredOutcome};
+use serde::{Deserialize, Serialize};
+
+use super::apply::{of, started_with, words};
+use super::chosen::{Chosen, NotHere, OfStarted, chosen, wanted};
+use super::host::Host;
+use super::setup::TuneSetup;
+use crate::Journal;
+use crate::experiment::carry_out::{Maker, Ran, cpus, in_namespaces};
+use crate::experiment::cpus::Cpus;
+use crate::experiment::error::ExperimentError;
+use crate::experiment::facts::write_file;
+use crate::experiment::kind::Kind;
+use crate::experiment::place::{Place, clean_up};
+use crate::experiment::servers::Starter;
+use crate::experiment::stop::Stop;
+use crate::experiment::watcher::Watcher;
+
+/// How far a night was carried out.
+#[derive(Debug)]
+pub struct Tuned {
+    /// What it has found; of a night that was stopped, nothing.
+    pub answer: Option<Answer>,
+    /// The parameters, in the order of the rows of the answer.
+    pub(super) chosen: Vec<Chosen>,
+    /// Those that could not be changed here.
+    pub not_here: Vec<NotHere>,
+    /// What has stopped it.
+    pub stopped: Option<StopCause>,
+    /// How long its trials took together, with all around them, in ns.
+    pub(super) took_ns: u64,
+}
+
+/// What is kept of a trial beside its record.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    took_ns: u64,
+    changes: Vec<(String, String)>,
+    shown: KeptShown,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptShown {
+    Counted { gain: f64, moved: Vec<bool>, is_saturated: bool, memory_bytes: Option<u64> },
+    Doubtful(String),
+    Failed(String),
+}
+
+/// Carries a night out in `folder`, from where its journal ends, until it has its answer or is stopped. The host is then
+/// as it was.
+///
+/// # Errors
+/// The server does not start as it is, or a file cannot be written. What was measured is kept, and the next call goes on
+/// with it.
+pub fn tune(
+    setup: &TuneSetup,
+    folder: &Path,
+    runner: &mut dyn Runner,
+    stop: &Stop,
+    watcher: &mut dyn Watcher,
+) -> Result<Tuned, ExperimentError> {
+    let mut journal = Journal::open(folder, &setup.identity())?;
+    clean_up(journal.places()).iter().for_each(|line| watcher.says(line));
+    let place = Place::make(&mut journal)?;
+    let cpus = cpus(&setup.setup, watcher);
+    let in_namespaces = in_namespaces(&setup.setup, watcher)?;
+    let host = Host::new(setup.on.clone(), &setup.there);
+    let mut bench = Bench { setup, place: &place, cpus: &cpus, in_namespaces, stop, host, is_changed: false };
+    let made = bench.carry_out(&mut journal, runner, watcher);
+    // Also after an error: the host is as it was before anything else is said.
+    let restored = bench.restore();
+    let made = made?;
+    for one in restored.map_err(ExperimentError::Settings)? {
+        if one.outcome != RestoredOutcome::Restored {
+            watcher.says(&one.to_string());
+        }
+    }
+    Ok(made)
+}
+
+/// What could be changed here, and what could not; nothing is set.
+pub(super) fn looked(
+    setup: &TuneSetup,
+    stop: &Stop,
+    watcher: &mut dyn Watcher,
+) -> Result<(Vec<Chosen>, Vec<NotHere>), ExperimentError> {
+    let folder =
+        tempfile::tempdir().map_err(|source| ExperimentError::Write { path: PathBuf::new(), source })?;
+    let mut journal = Journal::open(folder.path(), &setup.identity())?;
+    let place = Place::make(&mut journal)?;
+    let cpus = cpus(&setup.setup, watcher);
+    let in_namespaces = in_namespaces(&setup.setup, watcher)?;
+    let host = Host::new(setup.on.clone(), &setup.there);
+    Bench { setup, place: &place, cpus: &cpus, in_namespaces, stop, host, is_changed: false }.look()
+}
+
+/// Where trials are made.
+struct Bench<'a> {
+    setup: &'a TuneSetup,
+    place: &'a Place,
+    cpus: &'a Cpus,
+    in_namespaces: bool,
+    stop: &'a Stop,
+    host: Host,
+    /// Whether the configuration of a server that is there was changed since it was started.
+    is_changed: bool,
+}
+
+impl Bench<'_> {
+    fn carry_out(
+        &mut self,
+        journal: &mut Journal,
+        runner: &mut dyn Runner,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Tuned, ExperimentError> {
+        let (chosen, not_here) = self.look()?;
+        let mut tuner = Tuner::new(self.night(&chosen));
+        replay(&mut tuner, journal, watcher)?;
+        loop {
+            let trial = match tuner.next() {
+                Next::Trial(trial) => trial,
+                Next::Done(answer) => {
+                    let took_ns = tuner.elapsed_ns();
+                    return Ok(Tuned { answer: Some(*answer), chosen, not_here, stopped: None, took_ns });
+                }
+            };
+            let why = format!("{}: {}", trial.why, words(&trial.changes, &chosen));
+            watcher.begins(&why, 0);
+            let began = Instant::now();
+            let mut shown = None;
+            let rested = self.stop.wait(Duration::from_nanos(self.setup.setup.design.rest_ns));
+            let folder = journal.begin(&why)?;
+            if rested {
+                shown = self.trial(&trial, &chosen, &folder, runner, watcher)?;
+            }
+            let Some(shown) = shown else {
+                let (stopped, took_ns) = (self.stop.cause(), tuner.elapsed_ns());
+                return Ok(Tuned { answer: None, chosen, not_here, stopped, took_ns });
+            };
+            let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            keep(&folder, &trial.changes, &chosen, &shown, took_ns)?;
+            journal.end()?;
+            watcher.goes_on(&said(&shown));
+            tuner.learn(&shown, took_ns);
+        }
+    }
+
+    /// The parameters that can be changed here, and those that cannot.
+    fn look(&mut self) -> Result<(Vec<Chosen>, Vec<NotHere>), ExperimentError> {
+        let wanted = wanted(self.setup.server, &self.setup.options).map_err(ExperimentError::Settings)?;
+        let (mut found, mut not_here) = (Vec::new(), Vec::new());
+        let standing = match self.setup.kind() {
+            Some(Kind::Started(_)) => Some(self.starter(&self.setup.setup).start(self.setup.subject)?),
+            _ => None,
+        };
+        let config = standing.as_ref().and_then(|standing| standing.files());
+        let config = config.and_then(|[config, _]| fs::read_to_string(config).ok()).unwrap_or_default();
+        let count = dnsdyno_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let cpus = u32::try_from(if self.cpus.servers.is_empty() { count } else { self.cpus.servers.len() });
+        let cpus = cpus.unwrap_or(1);
+        for tunable in wanted {
+            let looked = match (&tunable.gone, self.setup.kind()) {
+                (Some(gone), _) => Err(gone.clone()),
+                _ if tunable.cuts_off && !self.setup.options.allows(tunable) => Err(CUTS_OFF.to_owned()),
+                (None, Some(Kind::Started(started))) => {
+                    let pair = standing.as_ref().and_then(|standing| standing.pair());
+                    let of = OfStarted { started, config: &config, server: self.setup.server, pair, cpus };
+                    of.look(tunable, &mut self.host)
+                }
+                (None, _) => self
+                    .host
+                    .look(tunable, self.setup.server, &self.setup.there)
+                    .and_then(|(how, present)| chosen(tunable, how, present, cpus)),
+            };
+            match looked {
+                Ok(one) => found.push(one),
+                Err(why) => {
+                    not_here.push(NotHere { id: tunable.id(), numbers: tunable.numbers.clone(), why });
+                }
+            }
+        }
+        Ok((found, not_here))
+    }
+
+    fn night(&self, chosen: &[Chosen]) -> Night {
+        let first = &self.setup.options.first;
+        let is_first = |one: &Chosen| first.iter().any(|name| one.tunable.is_called(name));
+        let parameter = |one: &Chosen| Parameter {
+            id: one.tunable.id(),
+            values: one.values.clone(),
+            is_stepped: !matches!(one.tunable.values, Values::Words(_) | Values::CpuMask { .. }),
+            has_signs: !one.tunable.signs.is_empty(),
+            is_first: is_first(one),
+        };
+        Night {
+            parameters: chosen.iter().map(parameter).collect(),
+            smallest_gain: self.setup.checked.smallest_gain,
+            pairs: self.setup.checked.pairs,
+            lasts_ns: self.setup.checked.lasts_ns,
+            trial_ns: self.setup.trial_ns(),
+            seed: self.setup.setup.design.seed,
+            retries: self.setup.setup.design.retries,
+        }
+    }
+
+    /// Makes a trial; `None` = it was stopped.
+    fn trial(
+        &mut self,
+        trial: &Trial,
+        chosen: &[Chosen],
+        folder: &Path,
+        runner: &mut dyn Runner,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Shown>, ExperimentError> {
+        // No load is there: the one before has ended.
+        if let Err(why) = self.set(&trial.changes, chosen)? {
+            return Ok(Some(Shown::Failed(why)));
+        }
+        let mut setup = self.setup.setup.clone();
+        if let Some(Kind::Started(started)) = setup.subjects.get_mut(self.setup.subject) {
+            **started = started_with(started, &trial.changes, chosen);
+        }
+        let cell = Cell { subject: self.setup.subject, load: self.setup.load };
+        let starter = self.starter(&setup);
+        let standing = match starter.start(self.setup.subject) {
+            Ok(standing) => standing,
+            Err(_) if self.stop.cause().is_some() => return Ok(None),
+            Err(error @ ExperimentError::Start { .. }) => return Ok(Some(Shown::Failed(error.to_string()))),
+            Err(error) => return Err(error),
+        };
+        let mut maker = Maker::new(&setup, starter, runner, self.stop, watcher);
+        let ran = maker.run(cell, &trial.why, folder, &standing)?;
+        drop(maker);
+        drop(standing);
+        Ok(match ran {
+            Ran::Stopped => None,
+            Ran::Failed(why) => Some(Shown::Doubtful(why)),
+            Ran::Found(found) => Some(match (&found.doubt, &found.figure) {
+                (Some(doubt), _) => Shown::Doubtful(doubt.clone()),
+                (None, None) => Shown::Doubtful(found.answer.clone()),
+                // A search has no counters of one load: each parameter may have an effect.
+                (None, Some(figure)) => Shown::Counted(Figures {
+                    gain: figure.value,
+                    moved: vec![true; chosen.len()],
+                    is_saturated: figure.is_at_least,
+                    memory_bytes: None,
+                }),
+            }),
+            Ran::Whole(run) => Some(self.shown(&run.digest, &trial.changes, chosen)),
+        })
+    }
+
+    /// Restores the host, and starts a server that is there again as it was.
+    fn restore(&mut self) -> Result<Vec<Restored>, String> {
+        let restored = self.host.undo()?;
+        if std::mem::take(&mut self.is_changed) {
+            self.host.restart(&self.setup.there)?;
+        }
+        Ok(restored)
+    }
+
+    /// Sets the values of the host and of a server that is there, from what they were; the inner error is of the values.
+    fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Result<(), String>, ExperimentError> {
+        self.host.undo().map_err(ExperimentError::Settings)?;
+        let changes: Vec<_> =
+            of(changes, chosen).map(|(one, value)| (&one.how, one.tunable, value)).collect();
+        let set = self.host.set(&changes, self.setup.server, &self.setup.there);
+        if !matches!(self.setup.kind(), Some(Kind::There { .. })) {
+            return Ok(set);
+        }
+        // The server reads its configuration, and opens its sockets, under these values.
+        let needs = !changes.is_empty() || self.is_changed;
+        self.is_changed = !changes.is_empty();
+        let restarted = if needs { self.host.restart(&self.setup.there) } else { Ok(()) };
+        Ok(set.and(restarted))
+    }
+
+    fn shown(&self, run: &Digest, changes: &Changes, chosen: &[Chosen]) -> Shown {
+        let strictness = self.setup.setup.design.loads.get(self.setup.load).map(|load| load.strictness);
+        let found = strictness.map_or_else(Vec::new, |strictness| doubts(run, strictness));
+        if !found.is_empty() {
+            let why: Vec<String> = found.iter().map(ToString::to_string).collect();
+            return Shown::Doubtful(why.join("; "));
+        }
+        let value = |at: usize, one: &Chosen| {
+            let set = changes.get(&at).and_then(|value| one.values.get(*value));
+            set.or(one.present.as_ref())?.trim().parse::<u64>().ok()
+        };
+        let acting: Vec<Acting<'_>> = chosen
+            .iter()
+            .enumerate()
+            .map(|(at, one)| Acting { signs: &one.tunable.signs, value: value(at, one) })
+            .collect();
+        let named = |name: &str| {
+            let at = chosen.iter().position(|one| one.tunable.name == name);
+            match at {
+                Some(at) => chosen.get(at).and_then(|one| value(at, one)),
+                None => self.setup.server.default_of(name)?.parse().ok(),
+            }
+        };
+        match figures(run, self.setup.checked.judge, &acting, named) {
+            Some(figures) => Shown::Counted(figures),
+            None => Shown::Doubtful("its record has no figure to judge it by".to_owned()),
+        }
+    }
+
+    fn starter<'s>(&'s self, setup: &'s crate::experiment::setup::Setup) -> Starter<'s> {
+        let cancel = self.stop.cancel();
+        let (place, cpus, in_namespaces) = (self.place, self.cpus, self.in_namespaces);
+        Starter { setup, place, cpus, in_namespaces, cancel, kept: RefCell::default() }
+    }
+}
+
+/// Learns the trials of earlier parts of a night.
+fn replay(
+    tuner: &mut Tuner,
+    journal: &mut Journal,
+    watcher: &mut dyn Watcher,
+) -> Result<(), ExperimentError> {
+    let (mut ended, mut cut) = (0, 0);
+    while let Some(left) = journal.left() {
+        let crate::journal::Left::Ended(folder) = left else {
+            cut += 1;
+            continue;
+        };
+        let kept = kept(&folder)?;
+        tuner.learn(&kept.shown.into(), kept.took_ns);
+        ended += 1;
+    }
+    if ended + cut > 0 {
+        watcher.resumed(ended, cut);
+    }
+    Ok(())
+}
+
+fn keep(
+    folder: &Path,
+    changes: &Changes,
+    chosen: &[Chosen],
+    shown: &Shown,
+    took_ns: u64,
+) -> Result<(), ExperimentError> {
+    let changes = of(changes, chosen).map(|(one, value)| (one.tunable.id(), value.to_owned())).collect();
+    let kept = Kept { took_ns, changes, shown: shown.clone().into() };
+    let cannot = |source| ExperimentError::Write { path: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(cannot)?;
+    let text = serde_json::to_string_pretty(&kept).map_err(|error| cannot(error.into()))?;
+    write_file(&folder.join(TRIAL), text.as_bytes())
+}
+
+fn kept(folder: &Path) -> Result<Kept, ExperimentError> {
+    let path = folder.join(TRIAL);
+    let cannot = |source| ExperimentError::Found { path: path.clone(), source };
+    let text = dnsdyno_record::read_regular(&path).map_err(cannot)?;
+    serde_json::from_str(&text).map_err(|error| cannot(error.into()))
+}
+
+impl From<Shown> for KeptShown {
+    fn from(shown: Shown) -> KeptShown {
+        match shown {
+            Shown::Counted(Figures { gain, moved, is_saturated, memory_bytes }) => {
+                KeptShown::Counted { gain, moved, is_saturated, memory_bytes }
+            }
+            Shown::Doubtful(why) => KeptShown::Doubtful(why),
+            Shown::Failed(why) => KeptShown::Failed(why),
+        }
+    }
+}
+
+impl From<KeptShown> for Shown {
+    fn from(kept: KeptShown) -> Shown {
+        match kept {
+            KeptShown::Counted { gain, moved, is_saturated, memory_bytes } => {
+                Shown::Counted(Figures { gain, moved, is_saturated, memory_bytes })
+            }
+            KeptShown::Doubtful(why) => Shown::Doubtful(why),
+            KeptShown::Failed(why) => Shown::Failed(why),
+        }
+    }
+}
+
+/// A trial in a line.
+fn said(shown: &Shown) -> String {
+    match shown {
+        Shown::Counted(figures) => {
+            let all = if figures.is_saturated { ", all of the load" } else { "" };
+            format!("{}{all}", dnsdyno_text::units::rate(figures.gain))
+        }
+        Shown::Doubtful(why) => format!("does not count: {why}"),
+        Shown::Failed(why) => format!("does not run: {}", why.lines().next().unwrap_or_default()),
+    }
+}
+
+/// In the folder of a trial.
+const TRIAL: &str = "trial.json";
+
+const CUTS_OFF: &str = "it may cut the host off from the network: allow it with --allow NAME";
