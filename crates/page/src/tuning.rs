@@ -11,11 +11,11 @@
 use dnsdyno_campaign::tune::report::{ParameterReport, TuneReport, words};
 use dnsdyno_campaign::tune::{Gain, Gains, Row, RowState, Verdict};
 use dnsdyno_text::svg::{Axis, Frame, line, round_step, text};
-use dnsdyno_text::units::{count, length, percent};
+use dnsdyno_text::units::{count, length};
 use dnsdyno_text::{escaped, safe};
 
 use crate::Options;
-use crate::document::{self, Document, table};
+use crate::document::{self, Document, table, table_with_links};
 use crate::marks::shape;
 
 /// The page of a night, as an HTML file.
@@ -53,7 +53,7 @@ fn figures(report: &TuneReport<'_>) -> Vec<(String, String)> {
     let figure = |name: &str, value: String| (name.to_owned(), value);
     let mut figures = Vec::new();
     if let Verdict::Gains(gains) = &report.answer.verdict {
-        figures.push(figure("together", percent(gains.together.estimate)));
+        figures.push(figure("together", format!("{} %", words::signed(gains.together.estimate))));
         figures.push(figure("changes", count(gains.parts.len() as u64)));
     }
     figures.push(figure("parameters", count(report.answer.rows.len() as u64)));
@@ -93,7 +93,11 @@ fn chart(report: &TuneReport<'_>) -> Option<String> {
     let (from, to) = ((least / step).floor() * step, (most / step).ceil() * step);
     let count = ((to - from) / step).round() as u32;
     let ticks = (0..=count).map(|nth| from + f64::from(nth) * step);
-    let ticks = ticks.map(|value| (value, format!("{:+} %", (value * 1e3).round() / 10.0))).collect();
+    let label = |value: f64| match (value * 1e3).round() / 10.0 {
+        0.0 => "0".to_owned(),
+        percent => format!("{percent:+} %"),
+    };
+    let ticks = ticks.map(|value| (value, label(value))).collect();
     let across = Axis { from, to, is_logarithmic: false, ticks };
     let bottom = TOP + bars.len() as f64 * ROW;
     let up = Axis { from: 0.0, to: bars.len() as f64, is_logarithmic: false, ticks: Vec::new() };
@@ -158,10 +162,12 @@ fn parameters(report: &TuneReport<'_>) -> String {
         ]
     };
     let rows = report.answer.rows.iter().zip(&report.parameters).enumerate().map(row);
+    // Trials, values and gains are figures.
+    let is_text = |column: usize| !(2..=5).contains(&column);
     let help = "What was seen on the way chose what was tried next; it is not confirmed.";
     format!(
         "<p class=\"help\">{help}</p>\n{}",
-        table("How each parameter fared", &titles, 2, &rows.collect::<Vec<_>>())
+        table_with_links("How each parameter fared", &titles, &is_text, &rows.collect::<Vec<_>>(), &|_| None)
     )
 }
 
@@ -210,7 +216,7 @@ fn judged(report: &TuneReport<'_>) -> Vec<String> {
 /// The size of the chart; its height follows from the rows.
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 250.0;
-const RIGHT: f64 = 740.0;
+const RIGHT: f64 = 724.0;
 const TOP: f64 = 10.0;
 const ROW: f64 = 24.0;
 /// For the labels of the axis.

@@ -85,7 +85,7 @@ mod tests {
         let mut held = 0;
         for night in 0..600 {
             let draw = |at: usize| {
-                let disturbed = (night * 10 + at) % 20 == 0;
+                let disturbed = (night * 10 + at).is_multiple_of(20);
                 noise.sample(&mut random) - if disturbed { 0.3 } else { 0.0 }
             };
             let interval = of_pairs(&(0..10).map(draw).collect::<Vec<_>>(), 0.95).unwrap().interval.unwrap();

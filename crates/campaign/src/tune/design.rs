@@ -46,7 +46,7 @@ fn hadamard(size: usize) -> Option<Vec<Vec<bool>>> {
     match size {
         1 => Some(vec![vec![false]]),
         2 => Some(vec![vec![false, false], vec![false, true]]),
-        _ if size % 4 != 0 => None,
+        _ if !size.is_multiple_of(4) => None,
         _ => paley(size).or_else(|| doubled(&hadamard(size / 2)?)),
     }
 }
@@ -63,7 +63,7 @@ fn doubled(half: &[Vec<bool>]) -> Option<Vec<Vec<bool>>> {
 /// Paley's construction, where the size less one is a prime: by the squares modulo that prime.
 fn paley(size: usize) -> Option<Vec<Vec<bool>>> {
     let prime = size - 1;
-    if prime < 3 || (2..prime).take_while(|d| d * d <= prime).any(|d| prime % d == 0) {
+    if prime < 3 || (2..prime).take_while(|d| d * d <= prime).any(|d| prime.is_multiple_of(d)) {
         return None;
     }
     let is_square = |value: usize| (1..=prime / 2).any(|root| root * root % prime == value);

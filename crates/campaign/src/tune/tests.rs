@@ -6,7 +6,7 @@ use super::*;
 
 /// Twenty parameters; some counters move all the same.
 fn decoys(count: usize) -> Vec<Effect> {
-    (0..count).map(|at| Effect::None { moves: at % 2 == 0 }).collect()
+    (0..count).map(|at| Effect::None { moves: at.is_multiple_of(2) }).collect()
 }
 
 /// Three stages in a row behind each other among decoys, at places drawn by the seed; with these places, the narrowest

@@ -36,18 +36,17 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
 
 /// The parameters that are no part of the answer, by how they fared.
 fn others(out: &mut String, report: &TuneReport<'_>, width: usize) {
-    let groups: [(&str, fn(&RowState) -> bool); 6] = [
-        ("no gain beside the others", |state| *state == RowState::Dropped),
-        ("no gain", |state| *state == RowState::NoGain),
-        ("worse", |state| *state == RowState::Worse),
-        ("the server does not run with", |state| matches!(state, RowState::Fails(_))),
-        ("no effect possible, because no counter on which they act has moved", |state| {
-            *state == RowState::NoEffectPossible
-        }),
-        ("not tried", |state| *state == RowState::NotTried),
+    let groups = [
+        ("dropped", "no gain beside the others"),
+        ("no_gain", "no gain"),
+        ("worse", "worse"),
+        ("fails", "the server does not run with"),
+        ("no_effect_possible", "no effect possible, because no counter on which they act has moved"),
+        ("not_tried", "not tried"),
     ];
-    for (title, is_in) in groups {
-        let rows = report.answer.rows.iter().zip(&report.parameters).filter(|(row, _)| is_in(&row.state));
+    for (key, title) in groups {
+        let rows = report.answer.rows.iter().zip(&report.parameters);
+        let rows = rows.filter(|(row, _)| words::state_key(row) == key);
         let names: Vec<String> = rows
             .map(|(row, of)| match row.seen {
                 Some(seen) if row.state != RowState::NoEffectPossible => {

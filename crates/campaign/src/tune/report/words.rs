@@ -16,8 +16,9 @@ pub fn sentence(report: &TuneReport<'_>) -> String {
             let at_least = if gains.is_at_least { "at least " } else { "" };
             let what = if report.judge == "answered" { "answers" } else { "is faster by" };
             let more = if report.judge == "answered" { " more" } else { "" };
-            let (gain, ends) = (percent(gains.together.estimate), ends(gains.together));
-            format!("{server} {what} {at_least}{gain}{more} ({ends}, 95 %) with {changes}")
+            let (gain, ends) = (signed(gains.together.estimate), ends(gains.together));
+            let gain = gain.trim_start_matches('+');
+            format!("{server} {what} {at_least}{gain} %{more} ({ends}, 95 %) with {changes}")
         }
         Verdict::Nothing { beyond: Some(beyond) } => {
             format!(
@@ -34,19 +35,20 @@ pub fn sentence(report: &TuneReport<'_>) -> String {
     }
 }
 
-/// `18 %..26 %`.
+/// `+18..+26 %`.
 pub fn ends(gain: Gain) -> String {
-    format!("{}..{}", signed(gain.from), signed(gain.to))
+    format!("{}..{} %", signed(gain.from), signed(gain.to))
 }
 
-/// `+22 % (+18 %..+26 %)`; nothing where it was not measured.
+/// `+22 % (+18..+26 %)`; nothing where it was not measured.
 pub fn gain(gain: Option<Gain>) -> String {
-    gain.map_or(NOTHING.to_owned(), |gain| format!("{} ({})", signed(gain.estimate), ends(gain)))
+    gain.map_or(NOTHING.to_owned(), |gain| format!("{} % ({})", signed(gain.estimate), ends(gain)))
 }
 
-fn signed(share: f64) -> String {
-    let sign = if share < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", percent(share.abs()))
+/// A gain in percent, with as many digits as its interval leaves: `+316`, `-2.4`.
+pub fn signed(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= FEW_PERCENT { format!("{percent:+.0}") } else { format!("{percent:+.1}") }
 }
 
 /// The changes that gain, as rows: name, from, to, what it adds to the others, what it gains alone, what it costs.
@@ -133,9 +135,12 @@ pub fn cost(report: &TuneReport<'_>) -> String {
 pub fn memory(gains: &Gains) -> Option<String> {
     let octets = gains.memory_bytes?;
     let sign = if octets < 0 { "less" } else { "more" };
-    Some(format!("memory of the server: {} {sign}", bytes(octets.unsigned_abs() as f64)))
+    Some(format!("Memory of the server: {} {sign}", bytes(octets.unsigned_abs() as f64)))
 }
 
 fn first_line(text: &str) -> String {
     safe(text.lines().next().unwrap_or_default())
 }
+
+/// Below this a tenth of a percent is told.
+const FEW_PERCENT: f64 = 10.0;
