@@ -34,6 +34,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "qualify" -d 'Qualif
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "compare" -d 'Say whether two sets of runs differ, and by how much'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "find" -d 'Find the highest load that meets criteria, with its confidence interval'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "experiment" -d 'Compare servers and variants of them under the same loads, in turn, as a file says'
+complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "tune" -d 'Find the parameters of kernel, card and server that make a server hold more, and leave the host as it was'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "export" -d 'Write a run in the format of another program'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "capture" -d 'Say what is in captures of DNS traffic, and cut, filter, merge and convert them'
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "data" -d 'Make zones by rule: of a mobile operator, many with a catalog, telephone numbers'
@@ -610,6 +611,175 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l full -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l yes -d 'Begin also where it takes longer than a day'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l quiet -d 'Print only the results'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l software -d 'Of the server of -s: what it is, such as bind, nsd, unbound' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l on -d 'Of the server of -s: where it runs: host, netns:NAME or ssh://HOST [default: host]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l config -d 'Of the server of -s: its configuration, on its host' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l restart -d 'Of the server of -s: the command that starts it again, on its host, such as \'systemctl restart named\'' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l server-interface -d 'Of the server of -s: its network interface, on its host' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l parameter -d 'Only this parameter, by its name in --list; may be repeated [default: all that can be changed]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l without -d 'Leave this parameter alone; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l allow -d 'Change this parameter although it may cut the host off from the network; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l from -d 'Begin with the parameters that `dnsdyno diagnose` names for this run' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l trial -d 'The length of each trial of the server of -s [default: 5s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l smallest-gain -d 'The smallest gain that is worth a change [default: 2%]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l pairs -d 'Pairs of trials that confirm the answer [default: 10]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l judge -d 'What trials are judged by: answered, or a percentile such as p99 [default: answered]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l afterwards -d 'With --keeper: the command after files of configuration were restored' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l namespace -d 'With --keeper: in this network namespace' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
+v4\t''
+v6\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s d -l queries -d 'File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with gzip, zstd or xz, too' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l queries-format -d 'Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]' -r -f -a "auto\t''
+text\t''
+dnsperf\t''
+queryperf\t''
+binary\t''
+csv\t''
+names\t''
+updates\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ask -d 'Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated. {rand:8} stands for a random label, {n:0..999} for a number' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l captured-server -d 'Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l zone -d 'Query the names and types of this zone file (master file)' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l generator -d 'Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel, with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name' -r -f -a "static\t''
+numberqname\t''
+randompkt\t''
+randomqname\t''
+randomlabel\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l source -d 'Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l types -d 'Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l order -d 'in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the source more often [default: in-turn]' -r -f -a "in-turn\t''
+random\t''
+zipf:\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l hit-rate -d 'For a resolver: this share of queries, such as 90%, is for names in its cache' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ttl -d 'With --hit-rate: how long the resolver keeps a name, such as 300s' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l hot -d 'With --hit-rate: the number of names that are asked for again and again [default: those of the source; 1000 for each name with a placeholder]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l edns-size -d 'Use EDNS with this UDP payload size' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l edns-version -d 'Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l class -d 'Class of the queries [default: IN]' -r -f -a "IN\t''
+CH\t''
+HS\t''
+ANY\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tsig-file -d 'The same with the key in a file of BIND, NSD or Knot, as tsig-keygen or keymgr writes it' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s q -l outstanding -d 'Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding, further queries are delayed' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l rate-limit -d 'Closed loop: send at most this many queries in each second, and do not make up for time in which the window was full' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s Q -s r -l rate -d 'Open loop: this many queries per second, such as 50k' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ramp -d 'From A to B queries per second, linearly, --over T; then --hold H at B' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l over -d 'The length of the ramp' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l stair -d 'From A to B queries per second in steps of --step, each for --hold' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l step -d 'The height of a step of the stair' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l burst -d 'BASE queries per second, and PEAK for the last --hold H of each --every T, --for D in total' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l every -d 'The time from one burst to the next' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l hold -d 'The length of a step, of a burst, or of the constant rate after a ramp' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s l -l for -d 'End after this time, such as 30s or 10m' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l count -d 'End after this many queries' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s n -l passes -d 'End after this many passes through the file' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
+tcp=\t''
+udp+tcp=\t''
+dot=\t''
+doh=\t''
+doq=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tcp-edns -d 'With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]' -r -f -a "same\t''
+none\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ca -d 'Trust the certificates in this PEM file instead of the system\'s' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l sni -d 'The name in the server\'s certificate [default: the server as given by -s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tls-version -d 'Use only this version of TLS: 1.2 or 1.3' -r -f -a "1.2\t''
+1.3\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tls-key-log -d 'Append the secrets of TLS sessions to this file, with which Wireshark decrypts a capture (SSLKEYLOGFILE)' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l handshake-timeout -d 'Timeout of a handshake [default: 5s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l http-method -d 'DoH: get or post [default: post]' -r -f -a "get\t''
+post\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l http-path -d 'DoH: the path of the URI [default: /dns-query]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s T -l workers -d 'Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server is on this host]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l part -d 'Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l seed -d 'Random seed; the same seed gives the same load' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l backend -d 'sockets; xdp, which bypasses the kernel\'s network stack (needs root, and an Ethernet interface); or auto, which takes xdp where it can be had [default: sockets]' -r -f -a "sockets\t''
+xdp\t''
+auto\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
+native\t''
+generic\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l xdp-copy -d 'AF_XDP: zero-copy, copy, or as the driver supports [default: auto]' -r -f -a "auto\t''
+zero-copy\t''
+copy\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+host\t''
+process\t''
+host=\t''
+process=\t''
+ssh://\t''
+bind=\t''
+unbound=\t''
+nsd=\t''
+knot=\t''
+pdns=\t''
+dnsdist=\t''
+mariadb=\t''
+openmetrics=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l name -d 'A name for the run' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l note -d 'A comment on the run' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s o -l out -d 'Folder of records and results; that of a tuning that was stopped goes on [default: runs/NAME as the file is named, or runs/DATE-TIME-tune]' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l keep-doubtful -d 'Of the server of -s: let trials count whose rate or loss is in doubt, as they all are on a small host'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l list -d 'List the catalogue with the present values of the host, and of the server of --software, and do nothing'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l undo -d 'Restore what was changed on this host by a `dnsdyno tune` that was killed, or by a power cut'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l dry-run -d 'Say what would be tried and where it is set, and do nothing'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l keeper -d 'Set and restore values for a tuner, over standard input and output'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-check -d 'Do not send a query before the load to see whether the server answers'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l check-answers -d 'Compare each answer with the one in the capture: RCODE and records, not TTL and order'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l strict -d 'Refuse a file with a malformed line; by default such lines are skipped and counted, and a file that has more of them than others is refused'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l lenient -d 'Skip malformed lines of the file, however many they are'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l keep-order -d 'Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal length are grouped within 2,048 lines, which is faster'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s D -l dnssec-ok -l do -d 'Set the DO bit (DNSSEC OK); implies EDNS'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l nsid -d 'Request the server\'s identifier (NSID); implies EDNS'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-recursion -l no-rd -d 'Clear the RD bit, which is set by default as in dnsperf'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l checking-disabled -l cd -d 'Set the CD bit'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l authentic-data -l ad -d 'Set the AD bit'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs-per-client -d 'Send one subnet of --ecs-range per client instead'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l cookie -d 'Use DNS cookies: one per client, with the server\'s cookie returned; implies EDNS'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-tsig-verify -d 'Do not verify the signatures of responses'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l send-only -d 'Do not wait for responses; without a rate, send as fast as this host can'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l fast-open -d 'Send the first query of a connection with its SYN (TCP Fast Open)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l insecure -d 'Do not verify the certificate'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-resumption -d 'Do not resume TLS sessions: make a full handshake for each connection'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l early-data -d 'Send queries with the first flight of a resumed handshake (0-RTT)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-pin -d 'Do not pin workers to CPUs (by default each has its own, where there are enough)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l deep-idle -d 'Let idle CPUs of this host sleep as deeply as they do without a load. By default they are kept ready while the load runs, where this process may do so (root)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l any-source -d 'Over UDP, take responses from any address and port; otherwise only from those that the query was sent to'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l quiet -d 'Print only the answer'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l json -d 'Print the answer, or the list, as JSON'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand export" -s o -l out -d 'The file to write; - is standard output; with a / at its end, a folder with a file for each run' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand capture; and not __fish_seen_subcommand_from show filter help" -s h -l help -d 'Print help'
@@ -860,30 +1030,31 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agents" -s h -l help -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -l to -d 'What the links point to [default: this program]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -l force -d 'Also in the place of other programs and links, which are lost'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand install-links" -s h -l help -d 'Print help'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "run" -d 'Put a load on a server and measure it'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "show" -d 'Print the summary of a run again, from its record'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "diagnose" -d 'Say which bottleneck the evidence of a run shows, and what to change'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "report" -d 'Write runs as one HTML page that opens without a network'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "qualify" -d 'Qualify a server: the highest load that passes stair, burst, function test and long run'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "compare" -d 'Say whether two sets of runs differ, and by how much'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "find" -d 'Find the highest load that meets criteria, with its confidence interval'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "experiment" -d 'Compare servers and variants of them under the same loads, in turn, as a file says'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "export" -d 'Write a run in the format of another program'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "capture" -d 'Say what is in captures of DNS traffic, and cut, filter, merge and convert them'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "data" -d 'Make zones by rule: of a mobile operator, many with a catalog, telephone numbers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "epc" -d 'Predict the load of a mobile core\'s clients, before and after a change of records, TTLs or caches'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "serve" -d 'Show a folder of runs in a browser'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "doctor" -d 'Look at this host before a run: what will bias the figures, and the commands that cure it'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "respond" -d 'Run a reference DNS server that delays, drops or falsifies responses on request, and counts what it did'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "relay" -d 'Stand between two programs and delay, lose, reorder and limit what passes'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "watch" -d 'Show the counters of hosts, processes and servers that move, without a load'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "merge" -d 'Join the records of processes that made parts of one load'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "note" -d 'Write a remark into the record of a run in progress, from another shell'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "demo" -d 'Measure the built-in responder, without any set-up'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "agent" -d 'Make parts of runs for a coordinator (`--on`), which starts this'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "agents" -d 'List the agents that `--on` would use: version, CPUs, clock, what they may load'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "run" -d 'Put a load on a server and measure it'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "show" -d 'Print the summary of a run again, from its record'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "diagnose" -d 'Say which bottleneck the evidence of a run shows, and what to change'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "report" -d 'Write runs as one HTML page that opens without a network'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "qualify" -d 'Qualify a server: the highest load that passes stair, burst, function test and long run'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "compare" -d 'Say whether two sets of runs differ, and by how much'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "find" -d 'Find the highest load that meets criteria, with its confidence interval'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "experiment" -d 'Compare servers and variants of them under the same loads, in turn, as a file says'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "tune" -d 'Find the parameters of kernel, card and server that make a server hold more, and leave the host as it was'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "export" -d 'Write a run in the format of another program'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "capture" -d 'Say what is in captures of DNS traffic, and cut, filter, merge and convert them'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "data" -d 'Make zones by rule: of a mobile operator, many with a catalog, telephone numbers'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "epc" -d 'Predict the load of a mobile core\'s clients, before and after a change of records, TTLs or caches'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "serve" -d 'Show a folder of runs in a browser'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "doctor" -d 'Look at this host before a run: what will bias the figures, and the commands that cure it'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "respond" -d 'Run a reference DNS server that delays, drops or falsifies responses on request, and counts what it did'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "relay" -d 'Stand between two programs and delay, lose, reorder and limit what passes'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "watch" -d 'Show the counters of hosts, processes and servers that move, without a load'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "merge" -d 'Join the records of processes that made parts of one load'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "note" -d 'Write a remark into the record of a run in progress, from another shell'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "demo" -d 'Measure the built-in responder, without any set-up'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "agent" -d 'Make parts of runs for a coordinator (`--on`), which starts this'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "agents" -d 'List the agents that `--on` would use: version, CPUs, clock, what they may load'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "install-links" -d 'Make links to this program by the names of the programs whose command lines it accepts: dnsperf, resperf, resperf-report and queryperf'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and not __fish_seen_subcommand_from run show diagnose report qualify compare find experiment tune export capture data epc serve doctor respond relay watch merge note demo agent agents install-links help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from capture" -f -a "show" -d 'Say what is in captures: rate over time, clients, types, RCODEs, EDNS, latency'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from capture" -f -a "filter" -d 'Write a part of captures: by time, by client, by server; merged by time, in another format'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "epc" -d 'The zones of a mobile operator: tracking areas, access points, gateways, and who asks for them'

@@ -5,7 +5,8 @@
 //! cargo run --example planted_night -- bind try           each bottleneck alone, to see that it is one
 //! ```
 //!
-//! Needs root, the server, and the program `dnsdyno` beside this one (`cargo build`). Folders: `runs/night-SERVER-SEED`.
+//! Needs root, the server, and the program `dnsdyno` beside this one (`cargo build`). Its folders are
+//! `runs/night-SERVER-SEED`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

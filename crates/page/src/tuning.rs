@@ -64,8 +64,8 @@ fn figures(report: &TuneReport<'_>) -> Vec<(String, String)> {
 fn changes(report: &TuneReport<'_>, gains: &Gains) -> String {
     let rows: Vec<Vec<String>> = words::changes(report, gains).into_iter().map(Vec::from).collect();
     let titles = ["parameter", "from", "to", "adds to the others", "alone", "costs"];
-    let help = "Each gain is of answers against the server as it was, with its 95 % interval. What a change adds is seen \
-                by taking it away from all of them; what it gains alone, without the others.";
+    let help = "Each gain is of answers against the server as it was, with its 95 % interval. What a change adds is \
+                seen by taking it away from all of them; what it gains alone, without the others.";
     let memory = words::memory(gains).map_or_else(String::new, |memory| format!(" {memory}."));
     format!(
         "<p class=\"help\">{}</p>\n{}",
@@ -121,8 +121,9 @@ fn chart(report: &TuneReport<'_>) -> Option<String> {
     let help = "Circles: confirmed on fresh data, what each change adds to the others. Rhombi: as seen on the way, not \
                 confirmed; an interval that holds 0 shows no gain.";
     Some(format!(
-        "<p class=\"help\">{help}</p>\n<div class=\"drawn-charts\">\n<figure class=\"wide\">\n<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-label=\"Gain of each change with its interval; the tables have the same\">\n{inside}</svg>\n</figure>\n</div>\n"
+        "<p class=\"help\">{help}</p>\n<div class=\"drawn-charts\">\n<figure class=\"wide\">\n\
+         <svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Gain of each change with its interval; the \
+         tables have the same\">\n{inside}</svg>\n</figure>\n</div>\n"
     ))
 }
 
@@ -205,8 +206,8 @@ fn judged(report: &TuneReport<'_>) -> Vec<String> {
          Plackett-Burman design), then compared one at a time with a trial of the base before and after each."
             .to_owned(),
         format!(
-            "The answer is confirmed by {} pairs on fresh data. A night on a host where nothing helps reports a gain in \
-             one of twenty cases at most.",
+            "The answer is confirmed by {} pairs on fresh data. A night on a host where nothing helps reports a gain \
+             in one of twenty cases at most.",
             count(u64::from(report.pairs))
         ),
         format!("{}.", words::cost(report)),

@@ -93,7 +93,7 @@ pub struct Row {
 pub enum RowState {
     /// It is part of the answer.
     Gain,
-    /// It was found on the way, and does not matter beside the others.
+    /// It gained on the way, and does not matter beside those of the answer.
     Dropped,
     /// It was compared, or screened, and gains nothing that could be told from noise.
     NoGain,

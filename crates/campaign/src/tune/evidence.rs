@@ -140,3 +140,83 @@ const ALL_ANSWERED: f64 = 0.001;
 
 /// A counter has moved when it rose by more than one in so many queries.
 const ONE_IN: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::sample::{MADE, SECOND, run};
+
+    /// A run with what was counted at the server.
+    fn watched(kind: WatchedKind, side: Side, counters: &[(&str, u64)], gauges: &[(&str, u64)]) -> Digest {
+        let mut digest = run("run", MADE).digest;
+        digest.header.watched = vec![Watched { kind, side, label: "it".to_owned(), ..blank() }];
+        let map = |of: &[(&str, u64)]| of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let samples = Samples { counters: map(counters), gauges: map(gauges) };
+        digest.sum.as_mut().unwrap().watched = vec![Some(samples)];
+        digest
+    }
+
+    fn blank() -> Watched {
+        Watched {
+            kind: WatchedKind::Host,
+            side: Side::Server,
+            label: String::new(),
+            software: None,
+            version: None,
+            settings: Default::default(),
+            unset: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    fn moved(digest: &Digest, sign: &str, value: Option<u64>) -> bool {
+        let signs = [Sign::try_from(sign.to_owned()).unwrap()];
+        let acting = [Acting { signs: &signs, value }];
+        let threads = |name: &str| (name == "threads").then_some(2);
+        figures(digest, Judge::Answered, &acting, threads).unwrap().moved[0]
+    }
+
+    #[test]
+    fn a_counter_has_moved_where_it_rose_by_more_than_chance() {
+        let of = |value| watched(WatchedKind::Host, Side::Server, &[("snmp.Udp.RcvbufErrors", value)], &[]);
+        assert!(moved(&of(50), "host snmp.Udp.RcvbufErrors", None));
+        assert!(!moved(&of(0), "host snmp.Udp.RcvbufErrors", None));
+        assert!(!moved(&of(50), "process snmp.Udp.RcvbufErrors", None), "of another source");
+        let of_generator = watched(WatchedKind::Host, Side::Generator, &[("snmp.Udp.RcvbufErrors", 50)], &[]);
+        assert!(!moved(&of_generator, "host snmp.Udp.RcvbufErrors", None), "of the generator");
+        let both = watched(WatchedKind::Host, Side::Both, &[("qdisc.eth0.drops", 50)], &[]);
+        assert!(moved(&both, "host qdisc.*.drops", None) && !moved(&both, "host qdisc.*.delays", None));
+    }
+
+    #[test]
+    fn a_share_of_the_time_and_a_gauge_are_held_against_their_bounds() {
+        let of = |ns| watched(WatchedKind::Process, Side::Server, &[("cgroup.throttled_ns", ns)], &[]);
+        let length_ns = of(0).schedule_ns();
+        assert!(length_ns >= SECOND);
+        assert!(moved(&of(length_ns / 10), "process cgroup.throttled_ns share 0.05", None));
+        assert!(!moved(&of(length_ns / 100), "process cgroup.throttled_ns share 0.05", None));
+        let open = |value| watched(WatchedKind::Server, Side::Server, &[], &[("tcp.open", value)]);
+        assert!(moved(&open(140), "server tcp.open near 0.9", Some(150)));
+        assert!(!moved(&open(100), "server tcp.open near 0.9", Some(150)));
+        assert!(!moved(&open(140), "server tcp.open near 0.9", None), "nobody knows the limit");
+        assert!(!moved(&open(140), "server tcp.open near 0.9 times threads", Some(150)));
+        assert!(moved(&open(290), "server tcp.open near 0.9 times threads", Some(150)));
+        assert!(moved(&open(10), "server tcp.open at-least 10", None));
+    }
+
+    #[test]
+    fn the_figures_are_those_of_the_run() {
+        let digest = watched(WatchedKind::Process, Side::Server, &[], &[("memory_bytes", 4096)]);
+        let of = |judge| figures(&digest, judge, &[], |_| None).unwrap();
+        let answered = of(Judge::Answered);
+        let expected = digest.tally().ends.answered as f64 * 1e9 / digest.schedule_ns() as f64;
+        assert_eq!(
+            (answered.gain, answered.is_saturated, answered.memory_bytes),
+            (expected, true, Some(4096))
+        );
+        // Twice the latency is half the gain.
+        let p99 = of(Judge::of("p99").unwrap());
+        assert!(!p99.is_saturated && p99.gain > 0.0);
+        assert_eq!((Judge::of("p99").unwrap().word(), Judge::of("p98")), ("p99", None));
+    }
+}

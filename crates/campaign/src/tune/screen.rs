@@ -46,7 +46,8 @@ impl Screen {
         self.design.len()
     }
 
-    /// The next trial; `None` where all are made, or where it is known that the server does not run with some parameter.
+    /// The next trial; `None` where all are made, or where it is known that the server does not run with some
+    /// parameter.
     pub(super) fn next(&self, night: &Night) -> Option<Trial> {
         let row = self.place().filter(|_| self.failing().is_empty())?;
         let changed =

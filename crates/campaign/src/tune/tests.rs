@@ -1,3 +1,5 @@
+//! Whole nights over imaginary hosts: what each parameter does is known.
+
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 

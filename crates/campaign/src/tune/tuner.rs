@@ -34,6 +34,7 @@ pub struct Tuner {
     again: u32,
     memory: Memory,
     has_ended_early: bool,
+    has_looked: bool,
     named: Named,
     /// The last screening, and what was compared on the same base.
     screen: Option<Screen>,
@@ -104,6 +105,7 @@ impl Tuner {
             again: 0,
             memory: Memory::default(),
             has_ended_early: false,
+            has_looked: false,
             named: Named::Waiting,
             screen: None,
             compared: Vec::new(),
@@ -218,6 +220,7 @@ impl Tuner {
     fn after_look(&mut self) {
         let Stage::Look(look) = &self.stage else { return };
         let look = look.clone();
+        self.has_looked = true;
         if look.is_saturated() {
             match self.found.is_empty() {
                 true => self.stage = Stage::Done(Box::new(self.answer(Verdict::NotOverloaded))),
@@ -481,7 +484,8 @@ impl Tuner {
             Verdict::Gains(gains) => gains.parts.iter().map(|part| part.parameter).collect(),
             _ => Vec::new(),
         };
-        let is_known = !matches!(verdict, Verdict::NotOverloaded | Verdict::NoBase { .. });
+        // Before the counters were looked at, nothing is known of them.
+        let is_known = self.has_looked && !matches!(verdict, Verdict::NotOverloaded | Verdict::NoBase { .. });
         let row = |(at, seen): (usize, &Seen)| {
             let seen_gain = seen.compared.or(seen.screened.map(|one| {
                 let reach = 2.0 * one.spread;
@@ -494,6 +498,10 @@ impl Tuner {
                 Seen { is_possible: false, .. } if is_known => RowState::NoEffectPossible,
                 Seen { trials: 0, .. } => RowState::NotTried,
                 Seen { compared: Some((_, _, to)), .. } if *to < 0.0 => RowState::Worse,
+                // It gained before another one that does the same was found.
+                Seen { compared: Some((_, from, _)), .. } if *from > 0.0 && !gaining.is_empty() => {
+                    RowState::Dropped
+                }
                 _ => RowState::NoGain,
             };
             let seen_gain = seen_gain.map(|(estimate, from, to)| Gain::of_logarithms(estimate, from, to));

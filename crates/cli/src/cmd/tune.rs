@@ -185,9 +185,7 @@ fn setup(flags: &TuneFlags) -> Result<TuneSetup, Failure> {
         }
         return TuneSetup::read(file, &[], options, &LocalRunner).map_err(Failure::from);
     }
-    let word = flags.software.clone().ok_or_else(|| {
-        bad("what is tuned? Give FILE, the file of an experiment; or -s ADDRESS with --software, such as bind".to_owned())
-    })?;
+    let word = flags.software.clone().ok_or_else(|| bad(NOTHING_TO_TUNE.to_owned()))?;
     draft.duration = Some(flags.trial.clone().unwrap_or_else(|| USUAL_TRIAL.to_owned()));
     let server = TunedServer {
         draft,
@@ -338,6 +336,9 @@ impl Watcher for Lines {
 
 const TUNING: &str = "Tuning";
 const OUTPUT: &str = "Output";
+
+const NOTHING_TO_TUNE: &str =
+    "what is tuned? Give FILE, the file of an experiment; or -s ADDRESS with --software, such as bind";
 
 const RESTART: &str = "start the servers of these files again: they may run with what was tuned";
 

@@ -9,7 +9,8 @@
 //! | [`beside::servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`beside::agents`] | runs that several agents make together, and what becomes of them when one is lost |
 //! | [`beside::agents_cut`] | agents behind a cut network or with a full disk |
-//! | [`beside::tune`] | tuning: the host is as it was whatever is killed; planted bottlenecks; the catalogue |
+//! | [`beside::tune`] | tuning: the host is as it was whatever is killed; the catalogue; what is refused |
+//! | [`alone::tuned`] | a night of tuning with a planted bottleneck among decoys |
 //! | [`beside::nats_access`] | brokers with TLS, credentials and an object store |
 //! | [`beside::kubernetes`] | the manifest for Kubernetes: its command lines, its configuration, what it names |
 //! | [`beside::bad_input`] | a clear message and the right exit code for wrong input |
@@ -91,6 +92,7 @@ mod alone {
     pub(crate) mod judged;
     pub(crate) mod screen;
     pub(crate) mod truth;
+    pub(crate) mod tuned;
     pub(crate) mod watch_auto;
     pub(crate) mod watch_host;
     pub(crate) mod watch_ssh;

@@ -7,7 +7,7 @@ use dnsdyno_campaign::experiment::{LoadKind, Order};
 use dnsdyno_plan::{Draft, Group};
 use dnsdyno_runner::LocalRunner;
 
-use super::file::{Config, EventTable, File};
+use super::file::{Config, EventTable, File, TuneTable};
 use super::keys::fields_of;
 use super::load_file::{FindTable, LoadKeys};
 use super::{Setup, summary};
@@ -47,9 +47,13 @@ fn the_document_names_every_key_and_its_example_is_valid_but_for_its_files() {
     let document = fs::read_to_string(root().join("docs/experiment.md")).unwrap();
     let keys = fields_of::<File>().iter().chain(fields_of::<Config>()).chain(fields_of::<EventTable>());
     let keys = keys.chain(fields_of::<LoadKeys>()).chain(fields_of::<FindTable>());
-    for key in keys.filter(|key| !["server", "helper", "load", "event", "run", "path", "full"].contains(key))
-    {
+    let tables = ["server", "helper", "load", "event", "run", "path", "tune", "full"];
+    for key in keys.filter(|key| !tables.contains(key)) {
         assert!(document.contains(&format!("`{key}`")), "{key}");
+    }
+    let tune = fs::read_to_string(root().join("docs/tune.md")).unwrap();
+    for key in fields_of::<TuneTable>() {
+        assert!(tune.contains(&format!("`{key}`")), "{key}");
     }
     let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let file = File::read(example, false).unwrap();

@@ -1,7 +1,7 @@
-//! Tuning: the host is as it was, whatever is killed; planted bottlenecks are found and decoys are not; the catalogue.
+//! Tuning: the host is as it was, whatever is killed; the catalogue; what is refused.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use dnsdyno_lab::{Need, Place, Server, ServerOptions, VethPair, require};
@@ -152,6 +152,36 @@ fn where_both_are_killed_the_next_undo_restores_and_leaves_what_others_changed()
 }
 
 #[test]
+fn the_configuration_of_a_server_is_restored_and_the_server_started_again() {
+    let work = Workplace::with_queries();
+    let Some(there) = There::new(&work) else { return };
+    let config = there.server.config_path();
+    let before = fs::read(&config).unwrap();
+    work.write("restart", "#!/bin/sh\necho again >> \"$(dirname \"$0\")/restarts\"\n");
+    fs::set_permissions(work.path("restart"), fs::Permissions::from_mode(0o755)).unwrap();
+    let restarts = || work.read("restarts").lines().count();
+    let words = format!(
+        "tune -s {} -d q.txt --software nsd --on netns:{} --config {} --restart {} --parameter minimal-responses \
+         --judge p50 --rate 500 --trial 1s --keep-doubtful --for 5m -o tuning",
+        there.server.address(),
+        there.pair.far().name(),
+        config.display(),
+        work.path("restart").display(),
+    );
+    for signal in [Signal::KILL, Signal::INT] {
+        let mut tuner = work.start_at(&there.place(), &words);
+        tuner.until("the configuration is changed", || fs::read(&config).unwrap() != before);
+        tuner.until("the server is started again", || work.has("restarts"));
+        let made = restarts();
+        tuner.signal(signal);
+        let ran = tuner.wait();
+        assert!(ran.code().is_none_or(|code| code == 130), "{ran:?}");
+        until("the configuration is as it was", || fs::read(&config).unwrap() == before);
+        until("the server is started with it", || restarts() > made);
+    }
+}
+
+#[test]
 fn a_link_to_another_host_that_is_lost_restores_it() {
     if !require(&[Need::Root, Need::Server("nsd")]) || !has_program("sshd") {
         return;
@@ -181,35 +211,8 @@ fn a_link_to_another_host_that_is_lost_restores_it() {
     tuner.wait().dies_of(Signal::KILL);
 }
 
-#[test]
-fn a_planted_bottleneck_is_found_and_decoys_are_not() {
-    if !require(&[Need::Root, Need::Server("nsd")]) {
-        return;
-    }
-    let work = Workplace::with_queries();
-    work.write("night.toml", NIGHT);
-    let ended = work.start("tune night.toml -o night").wait_within(Duration::from_secs(240)).gives(0);
-    let found: Value = serde_json::from_str(&work.read("night/tune.json")).unwrap();
-    let changes = found["verdict"]["changes"].as_array().unwrap();
-    let names: Vec<&str> = changes.iter().map(|change| change["parameter"].as_str().unwrap()).collect();
-    assert_eq!(names, ["CPUQuota"], "{}", ended.stdout);
-    let rows = found["parameters"].as_array().unwrap();
-    let state = |id: &str| rows.iter().find(|row| row["parameter"] == id).unwrap()["state"].as_str().unwrap();
-    // No TCP: the counters of its parameters stand still.
-    assert_eq!(state("nsd tcp-count"), "no_effect_possible");
-    assert_eq!(state("net.core.somaxconn"), "no_effect_possible");
-    assert!(found["verdict"]["together"]["from"].as_f64().unwrap() > 0.0, "{}", ended.stdout);
-    assert!(Path::new(&work.path("night/index.html")).exists());
-    let installed = work.read("night/install/etc/systemd/system/nsd.service.d/dnsdyno.conf");
-    assert!(installed.contains("CPUQuota="), "{installed}");
-    // A night that has ended is not made again.
-    let trials = fs::read_dir(work.path("night/runs")).unwrap().count();
-    work.dnsdyno("tune night.toml -o night").gives(0);
-    assert_eq!(fs::read_dir(work.path("night/runs")).unwrap().count(), trials);
-}
-
 /// A server that gets a tenth of a CPU, under a load that is more than that.
-const NIGHT: &str = r#"
+pub(crate) const NIGHT: &str = r#"
 cool-down = "50ms"
 in-doubt = "keep"
 answers = "any"

@@ -2,7 +2,8 @@
 
 use dnsdyno_campaign::tune::Changes;
 
-use super::chosen::{Chosen, How};
+use super::chosen::Chosen;
+use super::how::How;
 use crate::experiment::kind::Started;
 
 /// What a server is started with under these changes, as far as they are made by its start.

@@ -61,12 +61,12 @@ enum KeptShown {
     Failed(String),
 }
 
-/// Carries a night out in `folder`, from where its journal ends, until it has its answer or is stopped. The host is then
-/// as it was.
+/// Carries a night out in `folder`, from where its journal ends, until it has its answer or is stopped. The host is
+/// then as it was.
 ///
 /// # Errors
-/// The server does not start as it is, or a file cannot be written. What was measured is kept, and the next call goes on
-/// with it.
+/// The server does not start as it is, or a file cannot be written. What was measured is kept, and the next call goes
+/// on with it.
 pub fn tune(
     setup: &TuneSetup,
     folder: &Path,
@@ -274,7 +274,8 @@ impl Bench<'_> {
         Ok(restored)
     }
 
-    /// Sets the values of the host and of a server that is there, from what they were; the inner error is of the values.
+    /// Sets the values of the host and of a server that is there, from what they were; the inner error is of the
+    /// values.
     fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Result<(), String>, ExperimentError> {
         self.host.undo().map_err(ExperimentError::Settings)?;
         let changes: Vec<_> =

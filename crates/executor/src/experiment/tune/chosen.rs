@@ -4,9 +4,9 @@
 use dnsdyno_lab::{Namespace, VethPair};
 use dnsdyno_servers::Server;
 use dnsdyno_servers::tuning::{Access, Scope, Tunable, sysctl_path, tunables_for, value_in};
-use dnsdyno_settings::Item;
 
 use super::host::Host;
+use super::how::How;
 use super::options::TuneOptions;
 use crate::experiment::keys::nearest;
 use crate::experiment::kind::Started;
@@ -20,25 +20,6 @@ pub(super) struct Chosen {
     pub(super) present: Option<String>,
     /// To try, nearest first; at least one.
     pub(super) values: Vec<String>,
-}
-
-/// How a parameter is set for a trial.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum How {
-    /// In the network namespace that is made for the trial.
-    Namespace,
-    /// In the configuration that the server is started with.
-    Setting,
-    /// By the number of threads that it is started with.
-    Threads,
-    /// By the limit of open files of its process.
-    OpenFiles,
-    /// By the quota of its control group.
-    Quota,
-    /// On the host, by the keeper, which restores it.
-    Host(Vec<Item>),
-    /// In the configuration of a server that is there, by the keeper.
-    Configuration,
 }
 
 /// A parameter that cannot be changed here.

@@ -9,7 +9,7 @@ use dnsdyno_servers::Server;
 use dnsdyno_servers::tuning::{Access, DeviceGroup, Tunable, sysctl_path, value_in, with_value};
 use dnsdyno_settings::{Item, Keeper, KeeperError, Restored};
 
-use super::chosen::How;
+use super::how::How;
 
 /// Where the host of the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod apply;
 mod carry_out;
 mod chosen;
 mod host;
+mod how;
 mod list;
 mod options;
 mod output;

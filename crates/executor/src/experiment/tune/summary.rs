@@ -4,7 +4,8 @@ use dnsdyno_campaign::tune::Phase;
 use dnsdyno_text::units::{count, length, percent};
 
 use super::carry_out::looked;
-use super::chosen::{How, wanted};
+use super::chosen::wanted;
+use super::how::How;
 use super::setup::TuneSetup;
 use crate::experiment::error::ExperimentError;
 use crate::experiment::stop::Stop;
