@@ -64,8 +64,8 @@ fn figures(report: &TuneReport<'_>) -> Vec<(String, String)> {
 fn changes(report: &TuneReport<'_>, gains: &Gains) -> String {
     let rows: Vec<Vec<String>> = words::changes(report, gains).into_iter().map(Vec::from).collect();
     let titles = ["parameter", "from", "to", "adds to the others", "alone", "costs"];
-    let help = "Each gain is of answers against the server as it was, with its 95 % interval. What a change adds is \
-                seen by taking it away from all of them; what it gains alone, without the others.";
+    let help = "Each gain is against the server as it was, with its 95 % interval. What a change adds is seen by \
+                 taking it away from all of them; what it gains alone, without the others.";
     let memory = words::memory(gains).map_or_else(String::new, |memory| format!(" {memory}."));
     format!(
         "<p class=\"help\">{}</p>\n{}",

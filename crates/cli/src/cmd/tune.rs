@@ -17,7 +17,6 @@ use dnsdyno_plan::Draft;
 use dnsdyno_report::diagnosis;
 use dnsdyno_runner::LocalRunner;
 use dnsdyno_servers::server_of;
-use dnsdyno_servers::tuning::tunables_for;
 use dnsdyno_settings::{Item, KeeperOptions, Restored, RestoredOutcome, keep, state_folder, undo_left};
 use dnsdyno_text::layout::{NOTHING, Table};
 use dnsdyno_text::{safe, shown, units};
@@ -156,8 +155,11 @@ pub(crate) fn tune(flags: &TuneFlags) -> Outcome {
         false => write!(out, "{text}\nresults: {place}/index.html, tune.json, install, undo\n"),
     };
     printed.map_err(Failure::run_failed)?;
-    let helps = tuned.answer.is_some_and(|answer| matches!(answer.verdict, Verdict::Gains(_)));
-    Ok(if helps { OK } else { EXPECTATION_FAILED })
+    Ok(match tuned.answer.map(|answer| answer.verdict) {
+        Some(Verdict::Gains(_)) => OK,
+        Some(Verdict::NoBase { .. }) => RUN_FAILED,
+        _ => EXPECTATION_FAILED,
+    })
 }
 
 fn setup(flags: &TuneFlags) -> Result<TuneSetup, Failure> {
@@ -247,14 +249,13 @@ fn undo() -> Outcome {
 fn print_list(flags: &TuneFlags) -> Outcome {
     let bad = |reason: String| Failure::bad_input(anyhow!("{reason}"));
     let on = On::parse(flags.on.as_deref().unwrap_or("host")).map_err(bad)?;
-    let server = match flags.software.as_deref() {
-        None => None,
-        Some(word) => {
-            Some(server_of(word).filter(|_| tunables_for(word).next().is_some()).ok_or_else(|| {
+    let server =
+        match flags.software.as_deref() {
+            None => None,
+            Some(word) => Some(server_of(word).ok_or_else(|| {
                 bad(format!("`--software {word}`: the catalogue has no server of this name"))
-            })?)
-        }
-    };
+            })?),
+        };
     let listed = list(server, on, &flags.there());
     let mut out = std::io::stdout().lock();
     if flags.json {

@@ -10,6 +10,9 @@ use crate::tune::{RowState, Verdict};
 pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
     let mut out = String::new();
     paragraph(&mut out, &words::sentence(report), 0, 2, width);
+    if matches!(report.answer.verdict, Verdict::NotOverloaded | Verdict::NoBase { .. }) {
+        return out;
+    }
     out.push('\n');
     if let Verdict::Gains(gains) = &report.answer.verdict {
         let rows = words::changes(report, gains);

@@ -97,7 +97,12 @@ pub fn state_key(row: &Row) -> &'static str {
 pub fn why(report: &TuneReport<'_>, at: usize, row: &Row) -> String {
     let Some(of) = report.parameters.get(at) else { return String::new() };
     match &row.state {
-        RowState::NoEffectPossible => format!("did not move: {}", of.acts_on.join(", ")),
+        RowState::NoEffectPossible => {
+            let more = of.acts_on.len().saturating_sub(FEW_SERIES);
+            let named: Vec<&str> = of.acts_on.iter().take(FEW_SERIES).map(String::as_str).collect();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("did not move: {}{more}", named.join(", "))
+        }
         RowState::NotTried => "the time was over".to_owned(),
         _ => of.risk.as_deref().map_or_else(String::new, |risk| format!("risk: {}", safe(risk))),
     }
@@ -144,3 +149,6 @@ fn first_line(text: &str) -> String {
 
 /// Below this a tenth of a percent is told.
 const FEW_PERCENT: f64 = 10.0;
+
+/// As many series fit beside a parameter; JSON has all.
+const FEW_SERIES: usize = 2;

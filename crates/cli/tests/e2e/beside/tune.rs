@@ -263,6 +263,13 @@ fn what_is_wrong_in_a_tuning_is_said_before_anything_is_changed() {
     work.dnsdyno("tune night.toml --rate 5k").ends_refused(2, &["remove the options of -s, or the file"]);
     work.dnsdyno("tune -s 127.0.0.1:5300 -d q.txt --software nsd --on ssh:ns1")
         .ends_refused(2, &["ssh://HOST"]);
+    let there = "tune -s 127.0.0.1:5300 -d q.txt --rate 100";
+    work.dnsdyno(&format!("{there} --software namd")).ends_refused(2, &["--software namd", "bind, unbound"]);
+    work.dnsdyno(&format!("{there} --software nsd --on netns:nosuch -o a")).gives(3).says(&["nosuch"]);
+    // Nobody answers there.
+    let ran =
+        work.dnsdyno("tune -s 127.0.0.1:1 -d q.txt --rate 100 --trial 200ms --software nsd -o b").gives(3);
+    assert!(ran.stdout.contains("could not be measured as it is"), "{}", ran.stdout);
     work.write("typo.toml", NIGHT.replace("parameters", "parametres"));
     work.dnsdyno("tune typo.toml").ends_refused(2, &["parametres", "did you mean `parameters`?"]);
 }

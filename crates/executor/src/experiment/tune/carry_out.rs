@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, doubts};
 use dnsdyno_campaign::tune::{
-    Acting, Answer, Changes, Figures, Next, Night, Parameter, Shown, Trial, Tuner, figures,
+    Acting, Answer, Changes, Figures, Judge, Next, Night, Parameter, Shown, Trial, Tuner, figures,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Runner, StopCause};
 use dnsdyno_servers::tuning::Values;
 use dnsdyno_settings::{Restored, RestoredOutcome};
+use dnsdyno_text::units::{duration, rate};
 use serde::{Deserialize, Serialize};
 
 use super::apply::{of, started_with, words};
@@ -155,7 +156,7 @@ impl Bench<'_> {
             let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             keep(&folder, &trial.changes, &chosen, &shown, took_ns)?;
             journal.end()?;
-            watcher.goes_on(&said(&shown));
+            watcher.goes_on(&said(&shown, self.setup.checked.judge));
             tuner.learn(&shown, took_ns);
         }
     }
@@ -166,7 +167,11 @@ impl Bench<'_> {
         let (mut found, mut not_here) = (Vec::new(), Vec::new());
         let standing = match self.setup.kind() {
             Some(Kind::Started(_)) => Some(self.starter(&self.setup.setup).start(self.setup.subject)?),
-            _ => None,
+            _ => {
+                // Without a keeper nothing can be changed there.
+                self.host.begin().map_err(ExperimentError::Settings)?;
+                None
+            }
         };
         let config = standing.as_ref().and_then(|standing| standing.files());
         let config = config.and_then(|[config, _]| fs::read_to_string(config).ok()).unwrap_or_default();
@@ -396,11 +401,14 @@ impl From<KeptShown> for Shown {
 }
 
 /// A trial in a line.
-fn said(shown: &Shown) -> String {
+fn said(shown: &Shown, judge: Judge) -> String {
     match shown {
+        Shown::Counted(figures) if judge != Judge::Answered => {
+            format!("{} {}", judge.word(), duration((1e9 / figures.gain) as u64))
+        }
         Shown::Counted(figures) => {
             let all = if figures.is_saturated { ", all of the load" } else { "" };
-            format!("{}{all}", dnsdyno_text::units::rate(figures.gain))
+            format!("{}{all}", rate(figures.gain))
         }
         Shown::Doubtful(why) => format!("does not count: {why}"),
         Shown::Failed(why) => format!("does not run: {}", why.lines().next().unwrap_or_default()),

@@ -117,6 +117,8 @@ pub(super) fn chosen(
     present: Option<String>,
     cpus: u32,
 ) -> Result<Chosen, String> {
+    // The kernel puts tabs between numbers.
+    let present = present.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     let values = tunable.candidates(present.as_deref(), cpus);
     match (values.is_empty(), &present) {
         (false, _) => Ok(Chosen { tunable, how, present, values }),

@@ -253,6 +253,11 @@ impl Host {
         }
     }
 
+    /// Starts the keeper; an error where nothing can be read or set there.
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        self.keeper().map(drop).map_err(|error| error.to_string())
+    }
+
     fn keeper(&mut self) -> Result<&mut Keeper, KeeperError> {
         let keeper = match self.keeper.take() {
             Some(keeper) => keeper,

@@ -110,8 +110,8 @@ impl TuneSetup {
         runner: &dyn Runner,
     ) -> Result<TuneSetup, String> {
         let TunedServer { mut draft, word, on, there, keeps_doubtful } = server;
-        let known = server_of(&word)
-            .ok_or_else(|| format!("`--server-kind {word}`: the catalogue has {}", words()))?;
+        let known =
+            server_of(&word).ok_or_else(|| format!("`--software {word}`: the catalogue has {}", words()))?;
         let checked = options.checked()?;
         wanted(known, &options)?;
         let address =
@@ -224,4 +224,4 @@ const UNKNOWN_NS: u64 = 10_000_000_000;
 const AROUND_NS: u64 = 1_500_000_000;
 
 const NOT_STARTED: &str = "[tune] needs a [[server]] with a `template`; for a server that is there already, give -s, \
-                           --server-kind and --on on the command line instead of a file";
+                           --software and --on on the command line instead of a file";
