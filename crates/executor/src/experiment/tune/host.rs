@@ -63,7 +63,15 @@ impl On {
             On::Ssh(host) => {
                 let (host, port) = host.rsplit_once(':').map_or((host.as_str(), None), |(h, p)| (h, Some(p)));
                 let mut ssh = Command::new("ssh");
-                ssh.args(["-o", "BatchMode=yes"]);
+                // It ends by itself where the link is lost, as the keeper at its other end does.
+                ssh.args([
+                    "-o",
+                    "BatchMode=yes",
+                    "-o",
+                    "ServerAliveInterval=5",
+                    "-o",
+                    "ServerAliveCountMax=6",
+                ]);
                 if let Some(port) = port {
                     ssh.args(["-p", port]);
                 }
