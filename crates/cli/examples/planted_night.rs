@@ -16,164 +16,243 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
-/// A bottleneck: the parameters of which each takes it away, and what makes it.
-struct Bottleneck {
-    parameters: &'static [&'static str],
-    /// Lines of the table of the server.
+/// A server, with the twenty parameters that are tried.
+struct Night {
+    server: &'static str,
+    parameters: [&'static str; 10],
+    /// Lines of the table of the server, without which it has a bottleneck of its own.
     settings: &'static [(&'static str, &'static str)],
-    sysctl: &'static [(&'static str, &'static str)],
-    keys: &'static [(&'static str, &'static str)],
+    bottlenecks: &'static [Bottleneck],
 }
 
-const NONE: Bottleneck = Bottleneck { parameters: &[], settings: &[], sysctl: &[], keys: &[] };
-
-fn bottlenecks(server: &str) -> Vec<Bottleneck> {
-    let common = [
-        Bottleneck { parameters: &["CPUQuota"], keys: &[("cpu-quota", "\"12%\"")], ..NONE },
-        Bottleneck { parameters: &["net.core.somaxconn"], sysctl: &[("net.core.somaxconn", "1")], ..NONE },
-        Bottleneck {
-            parameters: &["net.ipv4.tcp_wmem"],
-            sysctl: &[("net.ipv4.tcp_wmem", "4096 4096 4096")],
-            ..NONE
-        },
-        Bottleneck { parameters: &["LimitNOFILE"], keys: &[("open-files", "64")], ..NONE },
-    ];
-    let own = match server {
-        "bind" => vec![
-            Bottleneck { parameters: &["bind tcp-clients"], settings: &[("tcp-clients", "2")], ..NONE },
-            Bottleneck { parameters: &["bind max-udp-size"], settings: &[("max-udp-size", "512")], ..NONE },
-            Bottleneck {
-                parameters: &["bind responses-per-second"],
-                settings: &[("responses-per-second", "50")],
-                ..NONE
-            },
-            Bottleneck {
-                parameters: &["bind udp-receive-buffer"],
-                settings: &[("udp-receive-buffer", "4096")],
-                ..NONE
-            },
-        ],
-        "nsd" => vec![
-            Bottleneck { parameters: &["nsd tcp-count"], settings: &[("tcp-count", "1")], ..NONE },
-            Bottleneck {
-                parameters: &["nsd ipv4-edns-size"],
-                settings: &[("ipv4-edns-size", "512")],
-                ..NONE
-            },
-            Bottleneck { parameters: &["nsd rrl-ratelimit"], settings: &[("rrl-ratelimit", "50")], ..NONE },
-            Bottleneck {
-                parameters: &["nsd receive-buffer-size"],
-                settings: &[("receive-buffer-size", "4096")],
-                ..NONE
-            },
-        ],
-        _ => vec![
-            Bottleneck {
-                parameters: &["unbound incoming-num-tcp"],
-                settings: &[("incoming-num-tcp", "1")],
-                ..NONE
-            },
-            Bottleneck {
-                parameters: &["unbound max-udp-size"],
-                settings: &[("max-udp-size", "512")],
-                ..NONE
-            },
-            Bottleneck { parameters: &["unbound ip-ratelimit"], settings: &[("ip-ratelimit", "50")], ..NONE },
-            Bottleneck { parameters: &["unbound so-rcvbuf"], settings: &[("so-rcvbuf", "4096")], ..NONE },
-        ],
-    };
-    common.into_iter().chain(own).collect()
+/// A bottleneck: the parameter that takes it away, and what makes it.
+struct Bottleneck {
+    parameter: &'static str,
+    makes: Makes,
 }
 
-/// The file of a night.
-fn night(server: &str, planted: &[&Bottleneck], length: &str) -> String {
-    let keys: Vec<String> =
-        planted.iter().flat_map(|one| one.keys).map(|(key, value)| format!("{key} = {value}")).collect();
-    let table = |of: fn(&Bottleneck) -> &'static [(&'static str, &'static str)]| {
-        let pairs =
-            planted.iter().flat_map(|one| of(one)).map(|(key, value)| format!("\"{key}\" = \"{value}\""));
-        pairs.collect::<Vec<_>>().join(", ")
-    };
-    let (settings, sysctl) = (table(|one| one.settings), table(|one| one.sysctl));
-    // Its own buffer, where the template has one, is that of the settings.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = root.canonicalize().unwrap_or(root);
-    let root = root.display();
-    let values = if server == "bind" { "values = { max_records_per_type = \"0\" }" } else { "" };
+enum Makes {
+    /// A value in the table `sysctl`.
+    Sysctl(&'static str),
+    /// A value in the table `settings` of the parameter of the server's configuration.
+    Setting(&'static str),
+    /// A key of the server, with its value in TOML.
+    Key(&'static str, &'static str),
+}
+
+use Makes::{Key, Setting, Sysctl};
+
+/// Those of the host that are tried with each server.
+const OF_HOST: [&str; 10] = [
+    "net.core.somaxconn",
+    "net.core.optmem_max",
+    "net.ipv4.udp_rmem_min",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "CPUQuota",
+    "LimitNOFILE",
+];
+
+const LISTEN_QUEUE: Bottleneck = Bottleneck { parameter: "net.core.somaxconn", makes: Sysctl("1") };
+const CPU_QUOTA: Bottleneck = Bottleneck { parameter: "CPUQuota", makes: Key("cpu-quota", "\"6%\"") };
+const OPEN_FILES: Bottleneck = Bottleneck { parameter: "LimitNOFILE", makes: Key("open-files", "64") };
+
+const NIGHTS: [Night; 3] = [
+    Night {
+        server: "bind",
+        parameters: [
+            "bind tcp-clients",
+            "bind tcp-receive-buffer",
+            "bind tcp-send-buffer",
+            "bind tcp-idle-timeout",
+            "bind max-udp-size",
+            "bind udp-receive-buffer",
+            "bind udp-send-buffer",
+            "bind responses-per-second",
+            "bind message-compression",
+            "bind querylog",
+        ],
+        settings: &[],
+        bottlenecks: &[
+            LISTEN_QUEUE,
+            CPU_QUOTA,
+            OPEN_FILES,
+            Bottleneck { parameter: "bind tcp-clients", makes: Setting("2") },
+            Bottleneck { parameter: "bind responses-per-second", makes: Setting("50") },
+            Bottleneck { parameter: "bind udp-receive-buffer", makes: Setting("4096") },
+        ],
+    },
+    Night {
+        server: "nsd",
+        parameters: [
+            "nsd server-count",
+            "nsd reuseport",
+            "nsd tcp-count",
+            "nsd tcp-timeout",
+            "nsd receive-buffer-size",
+            "nsd send-buffer-size",
+            "nsd ipv4-edns-size",
+            "nsd minimal-responses",
+            "nsd rrl-ratelimit",
+            "nsd rrl-slip",
+        ],
+        settings: &[],
+        bottlenecks: &[
+            LISTEN_QUEUE,
+            CPU_QUOTA,
+            Bottleneck { parameter: "nsd tcp-count", makes: Setting("1") },
+            Bottleneck { parameter: "nsd rrl-ratelimit", makes: Setting("50") },
+            Bottleneck { parameter: "nsd receive-buffer-size", makes: Setting("4096") },
+        ],
+    },
+    Night {
+        server: "unbound",
+        parameters: [
+            "unbound num-threads",
+            "unbound so-rcvbuf",
+            "unbound so-sndbuf",
+            "unbound incoming-num-tcp",
+            "unbound tcp-idle-timeout",
+            "unbound max-udp-size",
+            "unbound ip-ratelimit",
+            "unbound msg-cache-size",
+            "unbound msg-cache-slabs",
+            "unbound minimal-responses",
+        ],
+        // Its 10 are a bottleneck.
+        settings: &[("incoming-num-tcp", "256")],
+        bottlenecks: &[
+            LISTEN_QUEUE,
+            CPU_QUOTA,
+            Bottleneck { parameter: "unbound incoming-num-tcp", makes: Setting("1") },
+            Bottleneck { parameter: "unbound ip-ratelimit", makes: Setting("50") },
+            Bottleneck { parameter: "unbound so-rcvbuf", makes: Setting("4096") },
+        ],
+    },
+];
+
+impl Night {
+    /// The table of the server with these bottlenecks.
+    fn table_of_server(&self, name: &str, planted: &[&Bottleneck]) -> String {
+        let root = root();
+        let server = self.server;
+        let values = if server == "bind" { "values = { max_records_per_type = \"0\" }" } else { "" };
+        let (mut keys, mut sysctl) = (String::new(), String::new());
+        let mut settings: Vec<(&str, &str)> = self.settings.to_vec();
+        for one in planted {
+            match one.makes {
+                Sysctl(value) => sysctl = format!("\"{}\" = \"{value}\"", one.parameter),
+                Key(key, value) => keys += &format!("{key} = {value}\n"),
+                Setting(value) => {
+                    let name = one.parameter.split_once(' ').map_or(one.parameter, |(_, name)| name);
+                    settings.retain(|(other, _)| *other != name);
+                    settings.push((name, value));
+                }
+            }
+        }
+        let settings: Vec<String> =
+            settings.iter().map(|(name, value)| format!("\"{name}\" = \"{value}\"")).collect();
+        format!(
+            "[[server]]\nname = \"{name}\"\ntemplate = \"{server}\"\nzone = \
+             \"{root}/testbed/zones/naptr-93.zone\"\norigin = \"epc.mnc001.mcc001.3gppnetwork.example.\"\npath = {{ \
+             delay = \"20ms\" }}\n{values}\n{keys}settings = {{ {} }}\nsysctl = {{ {sysctl} }}\n\n",
+            settings.join(", "),
+        )
+    }
+
+    /// The file of a night.
+    fn tuning(&self, planted: &[&Bottleneck], length: &str) -> String {
+        let parameters: Vec<String> =
+            OF_HOST.iter().chain(&self.parameters).map(|name| format!("\"{name}\"")).collect();
+        let server = self.table_of_server(self.server, planted);
+        let parameters = parameters.join(", ");
+        format!("{}{server}{LOAD}[tune]\nfor = \"{length}\"\nparameters = [{parameters}]\n", run())
+    }
+
+    /// The file of an experiment that compares the server as it is with the same with each bottleneck.
+    fn comparison(&self) -> String {
+        let base = self.table_of_server(self.server, &[]);
+        let others =
+            self.bottlenecks.iter().map(|one| self.table_of_server(&one.parameter.replace(' ', "-"), &[one]));
+        format!("repeats = 2\ndrop-first = 0\n{}{base}{}{LOAD}", run(), others.collect::<String>())
+    }
+}
+
+/// What a tuning and a comparison have in common.
+fn run() -> String {
     format!(
         "cool-down = \"50ms\"\nin-doubt = \"keep\"\nanswers = \"any\"\nsteady = \"off\"\n\n[run]\nqueries = \
-         \"{root}/testbed/queries/naptr.txt\"\ntransport = \"udp+tcp\"\nedns-size = 1232\ntimeout = \"500ms\"\n\
-         interval = \"100ms\"\n\n[[server]]\nname = \"{server}\"\ntemplate = \"{server}\"\nzone = \
-         \"{root}/testbed/zones/naptr-93.zone\"\norigin = \"epc.mnc001.mcc001.3gppnetwork.example.\"\n{values}\n{}\n\
-         settings = {{ {settings} }}\nsysctl = {{ {sysctl} }}\n\n[[load]]\nname = \"beyond\"\nrate = \"6k\"\n\
-         clients = 64\nfor = \"1s\"\n\n[tune]\nfor = \"{length}\"\n",
-        keys.join("\n"),
+         \"{}/testbed/queries/naptr.txt\"\ntransport = \"udp+tcp\"\nedns-size = 1232\ntimeout = \"500ms\"\ninterval = \
+         \"100ms\"\n\n",
+        root()
     )
+}
+
+/// Three in ten answers are asked for again over TCP. Each server holds it, by far, without a bottleneck.
+const LOAD: &str = "[[load]]\nname = \"beyond\"\nrate = \"3k\"\nclients = 64\nfor = \"1s\"\n\n";
+
+fn root() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap_or(root).display().to_string()
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [server, rest @ ..] = words.as_slice() else { return usage() };
-    let all = bottlenecks(server);
+    let Some(night) = NIGHTS.iter().find(|night| night.server == server) else { return usage() };
     match rest {
         [word] if word == "try" => {
-            for one in &all {
-                let answer =
-                    carry_out(server, &[one], &format!("try-{}", one.parameters[0].replace(' ', "-")), "4m");
-                println!(
-                    "{:?}: {}",
-                    one.parameters,
-                    answer.map_or("no answer".to_owned(), |answer| words_of(&answer))
-                );
+            let folder = format!("runs/night-{server}-try");
+            match carry_out("experiment", &night.comparison(), &folder) {
+                Some(_) => ExitCode::SUCCESS,
+                None => ExitCode::FAILURE,
             }
-            ExitCode::SUCCESS
         }
         [seed, length] => {
             let Ok(seed) = seed.parse::<u64>() else { return usage() };
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-            let mut left: Vec<&Bottleneck> = all.iter().collect();
-            let planted: Vec<&Bottleneck> =
-                (0..3).map(|_| left.remove(random.random_range(0..left.len()))).collect();
-            let names: Vec<&str> = planted.iter().map(|one| one.parameters[0]).collect();
-            println!("{server}, seed {seed}: planted {}", names.join(", "));
-            let Some(answer) = carry_out(server, &planted, &seed.to_string(), length) else {
-                return ExitCode::FAILURE;
-            };
-            println!("{}", words_of(&answer));
-            let found = parameters_of(&answer);
-            let missing = planted
-                .iter()
-                .filter(|one| !one.parameters.iter().any(|name| found.iter().any(|f| f == name)));
-            let missing: Vec<&str> = missing.map(|one| one.parameters[0]).collect();
-            let is_planted =
-                |name: &String| planted.iter().any(|one| one.parameters.contains(&name.as_str()));
-            let decoys: Vec<String> = found.iter().filter(|name| !is_planted(name)).cloned().collect();
-            println!("missing: {missing:?}; not planted: {decoys:?}");
-            if missing.is_empty() && decoys.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            carry_out_night(night, seed, length)
         }
         _ => usage(),
     }
 }
 
-fn carry_out(server: &str, planted: &[&Bottleneck], name: &str, length: &str) -> Option<Value> {
-    let folder = PathBuf::from(format!("runs/night-{server}-{name}"));
+fn carry_out_night(night: &Night, seed: u64, length: &str) -> ExitCode {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut left: Vec<&Bottleneck> = night.bottlenecks.iter().collect();
+    let planted: Vec<&Bottleneck> = (0..3).map(|_| left.remove(random.random_range(0..left.len()))).collect();
+    let names: Vec<&str> = planted.iter().map(|one| one.parameter).collect();
+    println!("{}, seed {seed}: planted {}", night.server, names.join(", "));
+    let folder = format!("runs/night-{}-{seed}", night.server);
+    let answer = carry_out("tune", &night.tuning(&planted, length), &folder)
+        .and_then(|folder| fs::read_to_string(folder.join("tune.json")).ok())
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let Some(answer): Option<Value> = answer else { return ExitCode::FAILURE };
+    let found = parameters_of(&answer);
+    let missing: Vec<&&str> = names.iter().filter(|name| !found.iter().any(|f| f == *name)).collect();
+    let decoys: Vec<&String> = found.iter().filter(|name| !names.contains(&name.as_str())).collect();
+    println!("found {}; missing {missing:?}; not planted {decoys:?}", found.join(", "));
+    if missing.is_empty() && decoys.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Carries out a file, and returns its folder; `None` if that failed.
+fn carry_out(verb: &str, file: &str, folder: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(folder);
     fs::create_dir_all(&folder).ok()?;
-    let file = folder.with_extension("toml");
-    fs::write(&file, night(server, planted, length)).ok()?;
+    let path = folder.with_extension("toml");
+    fs::write(&path, file).ok()?;
     let own = std::env::current_exe().ok()?;
     let program = own.parent()?.parent()?.join("dnsdyno");
-    let status = Command::new(program).arg("tune").arg(&file).arg("-o").arg(&folder).status().ok()?;
+    let status = Command::new(program).arg(verb).arg(&path).arg("-o").arg(&folder).status().ok()?;
     println!("{status}");
-    serde_json::from_str(&fs::read_to_string(folder.join("tune.json")).ok()?).ok()
+    status.success().then_some(folder)
 }
 
 fn parameters_of(answer: &Value) -> Vec<String> {
     let changes = answer["verdict"]["changes"].as_array().cloned().unwrap_or_default();
     changes.iter().filter_map(|change| change["parameter"].as_str().map(str::to_owned)).collect()
-}
-
-fn words_of(answer: &Value) -> String {
-    format!("{} [{}]", answer["answer"].as_str().unwrap_or_default(), parameters_of(answer).join(", "))
 }
 
 fn usage() -> ExitCode {
