@@ -139,7 +139,10 @@ impl Night {
     fn table_of_server(&self, name: &str, planted: &[&Bottleneck]) -> String {
         let root = root();
         let server = self.server;
-        let values = if server == "bind" { "values = { max_records_per_type = \"0\" }" } else { "" };
+        let values = match server {
+            "bind" => "parts = [\"statistics\"]\nvalues = { max_records_per_type = \"0\" }",
+            _ => "",
+        };
         let (mut keys, mut sysctl) = (String::new(), String::new());
         let mut settings: Vec<(&str, &str)> = self.settings.to_vec();
         for one in planted {

@@ -55,8 +55,9 @@ impl Judge {
     }
 }
 
-/// The figures of a trial, with whether the signs of each parameter have moved. `named` gives the value of another
-/// parameter of the server, by its name. `None` where the record does not have the figure.
+/// The figures of a trial, with whether the signs of each parameter have moved, or may have: where a source of one was
+/// not watched. `named` gives the value of another parameter of the server, by its name. `None` where the record does
+/// not have the figure.
 pub fn figures(
     run: &Digest,
     judge: Judge,
@@ -110,7 +111,8 @@ fn has_moved(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str
             bound.is_some_and(|bound| series(of, true).into_iter().any(|gauge| gauge as f64 >= bound))
         }
     };
-    sources(run, kind).any(shown)
+    let mut watched = sources(run, kind).peekable();
+    watched.peek().is_none() || watched.any(shown)
 }
 
 /// Whether a series has this name, in which `*` stands for any part.
@@ -181,9 +183,11 @@ mod tests {
         let of = |value| watched(WatchedKind::Host, Side::Server, &[("snmp.Udp.RcvbufErrors", value)], &[]);
         assert!(moved(&of(50), "host snmp.Udp.RcvbufErrors", None));
         assert!(!moved(&of(0), "host snmp.Udp.RcvbufErrors", None));
-        assert!(!moved(&of(50), "process snmp.Udp.RcvbufErrors", None), "of another source");
-        let of_generator = watched(WatchedKind::Host, Side::Generator, &[("snmp.Udp.RcvbufErrors", 50)], &[]);
-        assert!(!moved(&of_generator, "host snmp.Udp.RcvbufErrors", None), "of the generator");
+        let of_process = |value| watched(WatchedKind::Process, Side::Server, &[("udp.drops", value)], &[]);
+        assert!(!moved(&of_process(0), "process udp.drops", None));
+        assert!(moved(&of_process(0), "server dropped.rate-limit", None), "nobody has read it");
+        let of_generator = watched(WatchedKind::Host, Side::Generator, &[("snmp.Udp.RcvbufErrors", 0)], &[]);
+        assert!(moved(&of_generator, "host snmp.Udp.RcvbufErrors", None), "that of the server was not read");
         let both = watched(WatchedKind::Host, Side::Both, &[("qdisc.eth0.drops", 50)], &[]);
         assert!(moved(&both, "host qdisc.*.drops", None) && !moved(&both, "host qdisc.*.delays", None));
     }
