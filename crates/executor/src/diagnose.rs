@@ -38,14 +38,17 @@ pub enum DiagnoseError {
         /// The folder.
         folder: PathBuf,
     },
-    /// It is the folder of a qualification, whose runs are each of another kind.
+    /// It is the folder of a qualification, whose runs are each of another kind, or of a tuning, whose runs have each
+    /// another server.
     #[error(
-        "{} holds the runs of a qualification: name one of them, in {}",
+        "{} holds the runs of a {campaign}: name one of them, in {}",
         folder.display(), folder.join(RUNS).display()
     )]
-    Qualification {
+    NoneForAll {
         /// The folder.
         folder: PathBuf,
+        /// What made them.
+        campaign: &'static str,
     },
     /// Its results cannot be read.
     #[error("cannot read {}: {why}", path.display())]
@@ -81,8 +84,10 @@ pub fn diagnose(folder: &Path) -> Result<Option<Diagnosed>, DiagnoseError> {
     if let Some(experiment) = read::<KeptExperiment>(&folder.join(RESULTS))? {
         return Ok(Some(Diagnosed::Experiment(of_experiment(folder, experiment))));
     }
-    if folder.join(QUALIFICATION).is_file() {
-        return Err(DiagnoseError::Qualification { folder: folder.to_owned() });
+    for (results, campaign) in NONE_FOR_ALL {
+        if folder.join(results).is_file() {
+            return Err(DiagnoseError::NoneForAll { folder: folder.to_owned(), campaign });
+        }
     }
     let is_campaign = folder.join(JOURNAL).is_file() && folder.join(RUNS).is_dir();
     match is_campaign {
@@ -206,7 +211,8 @@ fn run_in(folder: &Path, number: u32) -> PathBuf {
 }
 
 const RESULTS: &str = "results.json";
-const QUALIFICATION: &str = "qualify.json";
+/// The results of campaigns of which no run stands for the others.
+const NONE_FOR_ALL: [(&str, &str); 2] = [("qualify.json", "qualification"), ("tune.json", "tuning")];
 const JOURNAL: &str = "journal.ndjson";
 const RUNS: &str = "runs";
 
@@ -268,9 +274,13 @@ mod tests {
         fs::write(folder.path().join(JOURNAL), "").unwrap();
         let error = diagnose(folder.path()).unwrap_err().to_string();
         assert!(error.contains("has no results yet"), "{error}");
-        fs::write(folder.path().join(QUALIFICATION), "{}").unwrap();
-        let error = diagnose(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("name one of them, in") && error.ends_with("/runs"), "{error}");
+        for (results, campaign) in NONE_FOR_ALL {
+            fs::write(folder.path().join(results), "{}").unwrap();
+            let error = diagnose(folder.path()).unwrap_err().to_string();
+            let says = format!("holds the runs of a {campaign}: name one of them, in");
+            assert!(error.contains(&says) && error.ends_with("/runs"), "{error}");
+            fs::remove_file(folder.path().join(results)).unwrap();
+        }
         fs::write(folder.path().join(FINDING_FILE), "{}").unwrap();
         let error = diagnose(folder.path()).unwrap_err().to_string();
         assert!(error.contains("find.json is not the result of a search: missing field"), "{error}");

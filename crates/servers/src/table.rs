@@ -67,6 +67,7 @@ pub const SERVERS: [Server; 11] = [
             with_default("outgoing-num-tcp", "10"),
             named("outgoing-range"),
             named("num-queries-per-thread"),
+            with_default("wait-limit", "1000"),
             with_default("serve-expired", "no"),
             with_default("jostle-timeout", "200"),
             with_default("tcp-idle-timeout", "30000"),

@@ -13,11 +13,11 @@
 
 use std::process::Command;
 
+use dnsdyno_servers::tuning::DeviceGroup;
 use dnsdyno_text::safe;
 
 use crate::command::search_path;
 use crate::error::HostError;
-use crate::item::DeviceGroup;
 
 /// A setting of an interface; `None` where there is no such interface, or where it does not have the setting.
 pub(crate) fn read(interface: &str, group: DeviceGroup, key: &str) -> Result<Option<String>, HostError> {

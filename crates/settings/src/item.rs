@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use dnsdyno_servers::tuning::DeviceGroup;
 use dnsdyno_text::shown;
 use serde::{Deserialize, Serialize};
 
@@ -31,20 +32,6 @@ pub enum Item {
         /// The name that `ethtool` takes for it: `rx`, `rx-usecs`, `gro`, `combined`.
         key: String,
     },
-}
-
-/// A group of settings of a network interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceGroup {
-    /// Lengths of the rings of packets: `ethtool -g`, `-G`.
-    Ring,
-    /// When interrupts are made: `ethtool -c`, `-C`.
-    Coalesce,
-    /// What the interface does itself: `ethtool -k`, `-K`. The value is `on` or `off`.
-    Feature,
-    /// Numbers of queues: `ethtool -l`, `-L`.
-    Channels,
 }
 
 impl Item {
@@ -109,28 +96,6 @@ impl fmt::Display for Item {
                 let text = format!("ethtool {} {interface} {key}", group.option_to_set());
                 f.write_str(&shown(&text, LONGEST_SHOWN))
             }
-        }
-    }
-}
-
-impl DeviceGroup {
-    /// The option of `ethtool` that shows the group.
-    pub(crate) fn option_to_show(self) -> &'static str {
-        match self {
-            DeviceGroup::Ring => "-g",
-            DeviceGroup::Coalesce => "-c",
-            DeviceGroup::Feature => "-k",
-            DeviceGroup::Channels => "-l",
-        }
-    }
-
-    /// The option of `ethtool` that sets values of the group.
-    pub(crate) fn option_to_set(self) -> &'static str {
-        match self {
-            DeviceGroup::Ring => "-G",
-            DeviceGroup::Coalesce => "-C",
-            DeviceGroup::Feature => "-K",
-            DeviceGroup::Channels => "-L",
         }
     }
 }

@@ -30,7 +30,7 @@ mod namespace;
 mod restored;
 
 pub use error::{KeepError, KeeperError, UndoError};
-pub use item::{DeviceGroup, Item};
+pub use item::Item;
 pub use keep::{KeeperOptions, keep};
 pub use keeper::Keeper;
 pub use left::{state_folder, undo_left};

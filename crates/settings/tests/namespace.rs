@@ -8,7 +8,8 @@ use std::path::Path;
 
 use common::{ByHand, Place, output_of, signal};
 use dnsdyno_lab::{Need, VethPair, require};
-use dnsdyno_settings::{DeviceGroup, Item, Keeper, Restored, RestoredOutcome};
+use dnsdyno_servers::tuning::DeviceGroup;
+use dnsdyno_settings::{Item, Keeper, Restored, RestoredOutcome};
 
 fn sysctl(name: &str) -> Item {
     Item::Kernel { path: Path::new("/proc/sys").join(name.replace('.', "/")) }

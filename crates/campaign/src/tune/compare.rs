@@ -18,6 +18,7 @@ pub(super) struct Compare {
     /// The least difference that is worth a change, in logarithms.
     least: f64,
     cycles: u32,
+    most_cycles: u32,
     /// The figure of the last trial of the base.
     before: Option<f64>,
     /// The arm that is tried now, or whose trial waits for the base after it.
@@ -53,7 +54,13 @@ impl Arm {
 
 impl Compare {
     pub(super) fn new(base: Changes, arms: Vec<Arm>, smallest_gain: f64) -> Compare {
-        Compare { base, arms, least: smallest_gain.ln_1p(), cycles: 0, before: None, at: 0, waits: None }
+        let least = smallest_gain.ln_1p();
+        Compare { base, arms, least, cycles: 0, most_cycles: MOST_CYCLES, before: None, at: 0, waits: None }
+    }
+
+    /// The same, which ends after so many cycles: for gains that are great, if there are any.
+    pub(super) fn within(self, most_cycles: u32) -> Compare {
+        Compare { most_cycles, ..self }
     }
 
     pub(super) fn next(&self) -> Trial {
@@ -131,7 +138,7 @@ impl Compare {
             return Compared::Ended(Some(winner));
         }
         self.halve();
-        match of_rest(0, &self.arms).filter(|_| self.cycles < MOST_CYCLES) {
+        match of_rest(0, &self.arms).filter(|_| self.cycles < self.most_cycles) {
             Some(at) => {
                 self.at = at;
                 Compared::GoesOn

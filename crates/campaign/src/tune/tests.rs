@@ -128,6 +128,21 @@ fn what_a_diagnosis_has_named_is_compared_first() {
 }
 
 #[test]
+fn a_limit_that_is_far_too_low_is_found_although_its_next_step_does_not_gain() {
+    let mut found = 0;
+    for seed in 0..20 {
+        let mut effects = decoys(12);
+        effects[5] = Effect::Stage(vec![6_000.0, 6_040.0, 12_000.0]);
+        let mut world = World::new(effects, seed);
+        let answer = world.answer(world.night(seed));
+        let Verdict::Gains(gains) = &answer.verdict else { continue };
+        let parts: Vec<_> = gains.parts.iter().map(|part| (part.parameter, part.value)).collect();
+        found += u32::from(parts == [(5, 1)]);
+    }
+    assert!(found >= 17, "{found} of 20");
+}
+
+#[test]
 fn a_load_that_the_server_answers_shows_nothing_and_it_says_so() {
     let mut world = World { offered: 10_000.0, ..World::new(decoys(5), 1) };
     assert_eq!(world.answer(world.night(1)).verdict, Verdict::NotOverloaded);

@@ -6,6 +6,8 @@
 //!                          └── none ──► confirm: all against the base, and each part taken away ──► the answer
 //! ```
 //!
+//! Where the next steps of some parameters do not gain, their last steps are compared before it ends.
+//!
 //! A bottleneck hides those behind it: the counters of the second one move, and its parameters gain, only when the
 //! first is gone. So after each winner the counters are looked at again.
 
@@ -307,6 +309,29 @@ impl Tuner {
         Arm { differences: differences.unwrap_or_default(), ..Arm::new(parameter, value) }
     }
 
+    /// Begins to compare the last steps of parameters whose next step has not gained, where there is time: a limit may be
+    /// so low that the next step is too low as well.
+    fn compares_furthest(&mut self, arms: &[Arm]) -> bool {
+        let furthest = |arm: &Arm| {
+            let parameter = self.night.parameters.get(arm.parameter)?;
+            let value = parameter.values.len().checked_sub(1)?;
+            let is_compared =
+                self.compared.iter().any(|old| (old.parameter, old.value) == (arm.parameter, value));
+            let is_limit = parameter.is_stepped && parameter.has_signs;
+            let may = is_limit && self.candidates().contains(&arm.parameter) && !is_compared;
+            may.then(|| Arm::new(arm.parameter, value))
+        };
+        let arms: Vec<Arm> = arms.iter().filter_map(furthest).collect();
+        let confirmations = 2 * u64::from(Confirm::trials(self.found.len() + 1, &self.night));
+        let trials = u64::from(2 * CYCLES_OF_FURTHEST) * arms.len() as u64 + confirmations;
+        let begins = !arms.is_empty() && !self.has_ended_early && self.has_time_for(trials);
+        if begins {
+            let compare = Compare::new(self.base.clone(), arms, self.night.smallest_gain);
+            self.stage = Stage::Compare(compare.within(CYCLES_OF_FURTHEST));
+        }
+        begins
+    }
+
     fn after_compare(&mut self, compare: &Compare, winner: Option<usize>) {
         for arm in &compare.arms {
             let found = compare.found(arm);
@@ -327,7 +352,7 @@ impl Tuner {
                 !compare.arms.iter().any(|new| (new.parameter, new.value) == (old.parameter, old.value))
             });
             self.compared.extend(compare.arms.iter().cloned());
-            if !self.screens_again() {
+            if !self.screens_again() && !self.compares_furthest(&compare.arms) {
                 self.confirm();
             }
             return;
@@ -345,14 +370,13 @@ impl Tuner {
 
     /// Begins another pass of the screening where nothing gained and there is time: smaller gains are seen then.
     fn screens_again(&mut self) -> bool {
-        let Some(screen) = self.screen.as_mut().filter(|_| !self.has_ended_early) else { return false };
+        let Some(screen) = self.screen.as_ref().filter(|_| !self.has_ended_early) else { return false };
         let trials = screen.trials() as u64 + u64::from(Confirm::trials(self.found.len() + 1, &self.night));
-        let made: u32 = self.trials.iter().map(|(_, count)| count).sum();
-        let trial_ns = self.elapsed_ns / u64::from(made.max(1));
-        let left = self.night.lasts_ns.saturating_sub(self.elapsed_ns);
-        let again = trials.saturating_mul(trial_ns) < left && screen.repeat(&self.base);
+        let mut screen = screen.clone();
+        let again = self.has_time_for(trials) && screen.repeat(&self.base);
         if again {
-            self.stage = Stage::Screen(screen.clone());
+            self.screen = Some(screen.clone());
+            self.stage = Stage::Screen(screen);
         }
         again
     }
@@ -381,9 +405,8 @@ impl Tuner {
         let least = |at: &usize| shown.adds.get(*at).copied().flatten().map_or(0.0, |adds| adds.estimate);
         let idle = (0..shown.matter.len()).filter(|at| shown.matter.get(*at) == Some(&false));
         let idle = idle.min_by(|a, b| least(a).total_cmp(&least(b)));
-        let left = self.night.lasts_ns.saturating_sub(self.elapsed_ns);
         let next = u64::from(Confirm::trials(self.found.len().saturating_sub(1), &self.night));
-        match idle.filter(|_| next.saturating_mul(self.trial_ns()) <= left) {
+        match idle.filter(|_| self.has_time_for(next)) {
             // One at a time: of two that do the same, one is needed.
             Some(at) => {
                 let (parameter, _) = self.found.remove(at);
@@ -417,10 +440,10 @@ impl Tuner {
     /// Ends the search where only the confirmation has time left, and the night where it has none.
     fn end_in_time(&mut self) {
         let is_searching = !matches!(self.stage, Stage::Confirm(_) | Stage::Done(_));
-        // What is found next is confirmed too.
-        let reserve =
-            u64::from(Confirm::trials(self.found.len() + 1, &self.night)).saturating_mul(self.trial_ns());
-        if is_searching && self.elapsed_ns.saturating_add(reserve) >= self.night.lasts_ns {
+        // What is found next is confirmed too, and once more without what then adds nothing.
+        let confirm = |found: usize| u64::from(Confirm::trials(found, &self.night));
+        let reserve = confirm(self.found.len() + 1) + confirm(self.found.len());
+        if is_searching && !self.has_time_for(reserve + 1) {
             self.has_ended_early = true;
             if let Stage::Compare(compare) = &self.stage {
                 let compare = compare.clone();
@@ -430,6 +453,11 @@ impl Tuner {
                 self.confirm();
             }
         }
+    }
+
+    /// Whether so many trials more end in the night's time.
+    fn has_time_for(&self, trials: u64) -> bool {
+        trials.saturating_mul(self.trial_ns()) <= self.night.lasts_ns.saturating_sub(self.elapsed_ns)
     }
 
     /// How long a trial takes with all around it.
@@ -545,6 +573,9 @@ const MOST_UNSCREENED: usize = 4;
 
 /// Of a screening, those with the greatest effects are compared: half of a dozen.
 const MOST_ARMS: usize = 6;
+
+/// What only the last step of a parameter gains is much.
+const CYCLES_OF_FURTHEST: u32 = 3;
 
 /// Before so many trials the length of one is not known from them.
 const FEW_TRIALS: u32 = 5;

@@ -114,7 +114,7 @@ fn udev(changes: &[Change<'_>], interface: &str) -> Option<InstallFile> {
         let value = change.value()?;
         let action = match &change.tunable.access {
             Access::Ethtool { group, key } => {
-                format!("RUN+=\"/usr/sbin/ethtool {} {interface} {key} {value}\"", group.option())
+                format!("RUN+=\"/usr/sbin/ethtool {} {interface} {key} {value}\"", group.option_to_set())
             }
             Access::File { path, .. } if change.tunable.scope == Scope::Interface => {
                 file_of_interface(path, interface, &value)

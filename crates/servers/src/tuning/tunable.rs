@@ -1,6 +1,6 @@
 //! A row of the catalogue: what may be tuned, how, and what shows that it bears on a run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::names::HOST_WORDS;
 use super::values::Values;
@@ -141,22 +141,32 @@ pub enum Access {
 }
 
 /// A group of settings of a network card: the options of `ethtool` that read and set it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceGroup {
     /// Lengths of the rings: `-g` and `-G`.
     Ring,
     /// How long interrupts wait for more packets: `-c` and `-C`.
     Coalesce,
-    /// Work that the card or the driver does for the kernel: `-k` and `-K`.
+    /// Work that the card or the driver does for the kernel: `-k` and `-K`. The value is `on` or `off`.
     Feature,
     /// Queues: `-l` and `-L`.
     Channels,
 }
 
 impl DeviceGroup {
-    /// The option of `ethtool` that sets it.
-    pub fn option(self) -> &'static str {
+    /// The option of `ethtool` that shows the group.
+    pub fn option_to_show(self) -> &'static str {
+        match self {
+            DeviceGroup::Ring => "-g",
+            DeviceGroup::Coalesce => "-c",
+            DeviceGroup::Feature => "-k",
+            DeviceGroup::Channels => "-l",
+        }
+    }
+
+    /// The option of `ethtool` that sets values of the group.
+    pub fn option_to_set(self) -> &'static str {
         match self {
             DeviceGroup::Ring => "-G",
             DeviceGroup::Coalesce => "-C",

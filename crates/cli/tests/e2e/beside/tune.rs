@@ -253,6 +253,39 @@ fn the_catalogue_is_listed_with_the_values_of_this_host() {
 }
 
 #[test]
+fn parameters_that_a_diagnosis_names_come_first() {
+    if !require(&[Need::Root, Need::Server("nsd")]) {
+        return;
+    }
+    let work = Workplace::with_queries();
+    let pair = VethPair::new(1).unwrap();
+    let mut options = ServerOptions {
+        address: pair.far().ipv4.into(),
+        place: Place::in_namespace(pair.far()),
+        ..ServerOptions::default()
+    };
+    options.values.insert("tcp_clients".to_owned(), "5".to_owned());
+    let Some(server) = real_server("nsd", &options) else { return };
+    let words = format!(
+        "run -s {} -d q.txt --transport tcp --clients 30 --rate 500 --for 2s --timeout 500ms --watch auto -o run",
+        server.address()
+    );
+    work.start_in(pair.near(), &words).wait().gives(0);
+    work.write("night.toml", NIGHT);
+    let listed = |more: &str| {
+        let printed = work.dnsdyno(&format!("tune night.toml --dry-run {more}")).gives(0).stdout;
+        let place =
+            |name: &str| printed.find(&format!("\n  {name} = ")).unwrap_or_else(|| panic!("{printed}"));
+        (place("nsd tcp-count"), place("net.core.optmem_max"))
+    };
+    let (named, other) = listed("");
+    assert!(other < named, "in the order of the catalogue");
+    let (named, other) = listed("--from run");
+    assert!(named < other, "the limit of connections was diagnosed");
+    work.dnsdyno("tune night.toml --dry-run --from nosuch").ends_refused(2, &["nosuch"]);
+}
+
+#[test]
 fn what_is_wrong_in_a_tuning_is_said_before_anything_is_changed() {
     let work = Workplace::with_queries();
     work.write("night.toml", NIGHT);

@@ -127,12 +127,6 @@ impl Host {
         group: DeviceGroup,
         key: &str,
     ) -> Result<(How, Option<String>), String> {
-        let group = match group {
-            DeviceGroup::Ring => dnsdyno_settings::DeviceGroup::Ring,
-            DeviceGroup::Coalesce => dnsdyno_settings::DeviceGroup::Coalesce,
-            DeviceGroup::Feature => dnsdyno_settings::DeviceGroup::Feature,
-            DeviceGroup::Channels => dnsdyno_settings::DeviceGroup::Channels,
-        };
         let item = Item::Device { interface: interface.to_owned(), group, key: key.to_owned() };
         self.items(vec![item])
     }
