@@ -309,8 +309,8 @@ impl Tuner {
         Arm { differences: differences.unwrap_or_default(), ..Arm::new(parameter, value) }
     }
 
-    /// Begins to compare the last steps of parameters whose next step has not gained, where there is time: a limit may be
-    /// so low that the next step is too low as well.
+    /// Begins to compare the last steps of parameters whose next step has not gained, where there is time: a limit may
+    /// be so low that the next step is too low as well.
     fn compares_furthest(&mut self, arms: &[Arm]) -> bool {
         let furthest = |arm: &Arm| {
             let parameter = self.night.parameters.get(arm.parameter)?;
