@@ -80,7 +80,7 @@ const NIGHTS: [Night; 3] = [
             LISTEN_QUEUE,
             CPU_QUOTA,
             OPEN_FILES,
-            Bottleneck { parameter: "bind tcp-clients", makes: Setting("2") },
+            Bottleneck { parameter: "bind tcp-clients", makes: Setting("8") },
             Bottleneck { parameter: "bind responses-per-second", makes: Setting("50") },
             Bottleneck { parameter: "bind udp-receive-buffer", makes: Setting("4096") },
         ],
@@ -103,7 +103,7 @@ const NIGHTS: [Night; 3] = [
         bottlenecks: &[
             LISTEN_QUEUE,
             CPU_QUOTA,
-            Bottleneck { parameter: "nsd tcp-count", makes: Setting("1") },
+            Bottleneck { parameter: "nsd tcp-count", makes: Setting("8") },
             Bottleneck { parameter: "nsd rrl-ratelimit", makes: Setting("50") },
             Bottleneck { parameter: "nsd receive-buffer-size", makes: Setting("4096") },
         ],
@@ -172,7 +172,10 @@ impl Night {
             OF_HOST.iter().chain(&self.parameters).map(|name| format!("\"{name}\"")).collect();
         let server = self.table_of_server(self.server, planted);
         let parameters = parameters.join(", ");
-        format!("{}{server}{LOAD}[tune]\nfor = \"{length}\"\nparameters = [{parameters}]\n", run())
+        format!(
+            "{}{server}{LOAD}[tune]\nsmallest-gain = \"0.5%\"\nfor = \"{length}\"\nparameters = [{parameters}]\n",
+            run()
+        )
     }
 
     /// The file of an experiment that compares the server as it is with the same with each bottleneck.
