@@ -13,9 +13,9 @@
 
 use std::process::Command;
 
+use dnsdyno_sys::programs::search_path;
 use dnsdyno_text::safe;
 
-use crate::command::search_path;
 use crate::error::HostError;
 use crate::item::DeviceGroup;
 
