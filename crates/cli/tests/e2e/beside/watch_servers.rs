@@ -163,10 +163,9 @@ fn bind_counts_the_same_as_xml_and_in_its_statistics_file() {
     // Writes the configuration of `rndc`.
     rndc_stats(&server);
     let (file, rndc) = (server.folder().join("named.stats"), server.folder().join("rndc.conf"));
-    for words in [
-        format!("bind=http://{channel}/xml/v3"),
-        format!("bind={},rndc={}", file.display(), rndc.display()),
-    ] {
+    for words in
+        [format!("bind=http://{channel}/xml/v3"), format!("bind={},rndc={}", file.display(), rndc.display())]
+    {
         let (digest, _) = is_counted(&work, &server, &Watch { words, lacks: &[] });
         has_settings(&digest, "bind", &[("tcp-clients", "150")]);
         fs::remove_dir_all(work.path("run")).unwrap();

@@ -123,9 +123,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("named.stats");
         let dump = |queries: u64| {
-            format!(
-                "+++ Statistics Dump +++ (9)\n++ Incoming Requests ++\n   {queries} QUERY\n--- Statistics Dump --- (9)\n"
-            )
+            let requests = format!("++ Incoming Requests ++\n   {queries} QUERY\n");
+            format!("+++ Statistics Dump +++ (9)\n{requests}--- Statistics Dump --- (9)\n")
         };
         fs::write(&path, dump(5)).unwrap();
         let mut file = StatisticsFile::new(&path, None, Owners::default());
