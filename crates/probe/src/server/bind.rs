@@ -81,19 +81,22 @@ impl Bind {
         let mut refusal: Option<ReadError> = None;
         let only_xml = self.only_xml;
         for (server, traffic) in WAYS.iter().filter(|(server, _)| !only_xml || server.form == Form::Xml) {
-            match (self.get(*server), &refusal) {
-                (Ok(document), _) => {
+            match self.get(*server) {
+                Ok(document) => {
                     let traffic = traffic.map(|page| self.has(page).map(|has| has.then_some(page)));
-                    self.pages =
-                        [Some(*server), traffic.transpose()?.flatten()].into_iter().flatten().collect();
+                    let traffic = traffic.transpose()?.flatten();
+                    self.pages = [*server].into_iter().chain(traffic).collect();
                     return Ok(document);
                 }
-                (Err(NoPage::Unknown(error)), None) => refusal = Some(error),
                 // The first refusal says it.
-                (Err(NoPage::Unknown(_)), Some(_)) => {}
-                (Err(NoPage::Other(error)), None) => return Err(error),
-                (Err(NoPage::Other(error)), Some(first)) => {
-                    return Err(ReadError(format!("{first}; and as XML: {error}")));
+                Err(NoPage::Unknown(error)) => {
+                    refusal.get_or_insert(error);
+                }
+                Err(NoPage::Other(error)) => {
+                    return Err(match refusal {
+                        Some(first) => ReadError(format!("{first}; and as XML: {error}")),
+                        None => error,
+                    });
                 }
             }
         }
