@@ -63,6 +63,6 @@ pub use schedule::{Cursor, Curve, Load, Phase, Shape};
 pub use stop::{Stop, StopLimits};
 pub use target::{Resolve, Target, target_is_harmless};
 pub use usual_workers::UsualWorkers;
-pub use watch::{At, ServerWatch, SshWatch, Watch};
+pub use watch::{At, Rndc, ServerWatch, SshWatch, Watch};
 pub use watch_plan::WatchPlan;
 pub use workers::Note;

@@ -5,6 +5,7 @@
 //!   host  host=PID                     this host; the network namespace of a process
 //!   process  process=PID               what listens at the target; this process
 //!   bind=URL                           the statistics of a server; see [`STATISTICS`]
+//!   bind=PATH,rndc                     … in the file that `rndc stats` writes, which is given before each reading
 //!   unbound=ADDRESS:PORT,keys=FOLDER   … over TLS, with the keys of its control protocol
 //!   pdns=URL,keys=FILE                 … with the API key in a file
 //!   mariadb=PATH                       … of the database behind it, by its local socket
@@ -51,6 +52,15 @@ pub struct ServerWatch {
     pub at: At,
     /// What proves who asks: a folder with the TLS keys of a control protocol, or a file with an API key.
     pub keys: Option<PathBuf>,
+    /// Of BIND's statistics file: what has it written before each reading.
+    pub rndc: Option<Rndc>,
+}
+
+/// `rndc`, which has BIND write its statistics file. No other program is ever started for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rndc {
+    /// The file of its configuration (`-c`); `None` = that which it takes by itself.
+    pub configuration: Option<PathBuf>,
 }
 
 /// Where a server has its statistics.
@@ -128,18 +138,37 @@ impl ServerWatch {
             Some((at, keys)) => (at, Some(PathBuf::from(keys))),
             None => (value, None),
         };
+        let (at, rndc) = match kind {
+            StatisticsKind::Bind => Rndc::split(at),
+            _ => (at, None),
+        };
         let at = match at {
             url if url.starts_with("http://") || url.starts_with("https://") => At::Url(url.into()),
             path if path.contains('/') => At::Path(path.into()),
             "" => return Err(format!("{} needs {}", row.word, row.values)),
             address => At::Address(with_port(address, row.usual_port)),
         };
+        let file = rndc.as_ref().and_then(|rndc| rndc.configuration.as_ref());
         let is_known = row.places.contains(&at.place())
-            && !keys.as_ref().is_some_and(|keys| keys.as_os_str().is_empty());
+            && !keys.iter().chain(file).any(|path| path.as_os_str().is_empty())
+            && (rndc.is_none() || at.place() == Place::Path);
         if is_known {
-            Ok(ServerWatch { kind, at, keys })
+            Ok(ServerWatch { kind, at, keys, rndc })
         } else {
             Err(format!("{}={}: use {}", row.word, without_credentials(value), row.values))
+        }
+    }
+}
+
+impl Rndc {
+    /// A text without `,rndc` or `,rndc=FILE` at its end, and what that says.
+    fn split(text: &str) -> (&str, Option<Rndc>) {
+        match text.rsplit_once(",rndc") {
+            Some((at, "")) => (at, Some(Rndc::default())),
+            Some((at, rest)) if rest.starts_with('=') => {
+                (at, Some(Rndc { configuration: Some(rest[1..].into()) }))
+            }
+            _ => (text, None),
         }
     }
 }
@@ -204,8 +233,13 @@ impl fmt::Display for Watch {
             Watch::Auto => f.write_str("auto"),
             Watch::Host { pid } => numbered(f, "host", pid),
             Watch::Process { pid } => numbered(f, "process", pid),
-            Watch::Server(ServerWatch { kind, at, keys }) => {
+            Watch::Server(ServerWatch { kind, at, keys, rndc }) => {
                 write!(f, "{}={at}", kind.row().word)?;
+                match rndc {
+                    Some(Rndc { configuration: Some(file) }) => write!(f, ",rndc={}", file.display())?,
+                    Some(Rndc { configuration: None }) => f.write_str(",rndc")?,
+                    None => {}
+                }
                 keys.as_ref().map_or(Ok(()), |keys| write!(f, ",keys={}", keys.display()))
             }
             Watch::Ssh(SshWatch { destination, port, pid }) => {
@@ -234,10 +268,12 @@ impl Watch {
             let mut watch: Watch =
                 text.exposed().parse().map_err(|reason| PlanError::Source { option: "watch", reason })?;
             if let Watch::Server(server) = &mut watch {
-                let paths = server.keys.iter_mut().chain(match &mut server.at {
+                let at = match &mut server.at {
                     At::Path(path) => Some(path),
                     _ => None,
-                });
+                };
+                let of_rndc = server.rndc.as_mut().and_then(|rndc| rndc.configuration.as_mut());
+                let paths = server.keys.iter_mut().chain(at).chain(of_rndc);
                 for path in paths {
                     *path = working_dir.join(&*path);
                 }
@@ -269,6 +305,9 @@ mod tests {
             "process",
             "process=4711",
             "bind=http://127.0.0.1:8053/",
+            "bind=/var/cache/bind/named.stats",
+            "bind=/var/cache/bind/named.stats,rndc",
+            "bind=/var/cache/bind/named.stats,rndc=/etc/rndc.conf",
             "unbound=127.0.0.1:8953,keys=/etc/unbound",
             "unbound=[::1]:8953",
             "nsd=/run/nsd/nsd.ctl",
@@ -324,6 +363,8 @@ mod tests {
             ("process=0", "number of a process"),
             ("bind", "bind=http"),
             ("bind=127.0.0.1:8053", "use a URL"),
+            ("bind=http://127.0.0.1:8053/,rndc", "use a URL"),
+            ("bind=/named.stats,rndc=", "use a URL"),
             ("knot=http://127.0.0.1/", "control socket"),
             ("pdns=http://127.0.0.1/,keys=", "API key"),
             ("ssh://", "ssh://USER@HOST"),

@@ -3,6 +3,7 @@
 //! Reads files, tries two calls, and looks at the host for a second. It changes nothing and sends nothing.
 
 mod cpu;
+mod interface;
 mod load;
 mod needs;
 mod network;
@@ -11,6 +12,7 @@ mod values;
 use std::time::Duration;
 
 use dnsdyno_measure::Facts;
+use dnsdyno_sys::socket;
 
 use crate::cgroup::Cgroup;
 use crate::files::{FileReader, Files, LocalFiles};
@@ -32,11 +34,15 @@ pub fn gather(needs: &Needs, look_for: Duration) -> Result<Facts, ReadError> {
     std::thread::sleep(look_for);
     let after = LocalFiles.read(&paths)?;
     let mut facts = of_files(&before, &after);
-    network::of_interface(needs, &after, &mut facts);
+    interface::of(needs, &after, &mut facts);
+    network::tcp_buffers(needs, &after, &mut facts);
     cpu::quota(Cgroup::of(&mut LocalFiles, "/proc/self")?.as_ref(), &mut facts);
     facts.number("clock.read_ns", Some(cpu::clock_read_ns()));
-    facts.number("buffer.receive_bytes", network::receive_buffer_bytes(needs.receive_buffer_bytes));
-    facts.number("need.receive_buffer_bytes", Some(needs.receive_buffer_bytes));
+    let (receive, send) = (needs.receive_buffer_bytes, needs.send_buffer_bytes);
+    facts.number("buffer.receive_bytes", network::buffer_bytes(receive, socket::set_receive_buffer));
+    facts.number("need.receive_buffer_bytes", Some(receive));
+    facts.number("buffer.send_bytes", network::buffer_bytes(send, socket::set_send_buffer));
+    facts.number("need.send_buffer_bytes", Some(send));
     facts.text("program.build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }));
     Ok(facts)
 }
@@ -54,7 +60,7 @@ fn of_files(before: &Files, after: &Files) -> Facts {
 const NO_INTERFACE: &str = "";
 
 /// Everything that is read.
-const PATHS: [&str; 45] = [
+const PATHS: [&str; 51] = [
     "/.dockerenv",
     "/proc/*/stat",
     "/proc/cpuinfo",
@@ -70,11 +76,17 @@ const PATHS: [&str; 45] = [
     "/proc/stat",
     "/proc/sys/kernel/osrelease",
     "/proc/sys/net/core/netdev_max_backlog",
+    "/proc/sys/net/core/rmem_default",
     "/proc/sys/net/core/rmem_max",
+    "/proc/sys/net/core/wmem_default",
     "/proc/sys/net/core/wmem_max",
     "/proc/sys/net/ipv4/ip_local_port_range",
     "/proc/sys/net/ipv4/ip_local_reserved_ports",
+    "/proc/sys/net/ipv4/tcp_rmem",
     "/proc/sys/net/ipv4/tcp_tw_reuse",
+    "/proc/sys/net/ipv4/tcp_wmem",
+    "/proc/sys/net/ipv4/udp_rmem_min",
+    "/proc/sys/net/ipv4/udp_wmem_min",
     "/proc/sys/net/netfilter/nf_conntrack_count",
     "/proc/sys/net/netfilter/nf_conntrack_max",
     "/proc/vmstat",
@@ -84,9 +96,9 @@ const PATHS: [&str; 45] = [
     "/sys/class/dmi/id/sys_vendor",
     "/sys/class/net/{interface}/device/msi_irqs/*",
     "/sys/class/net/{interface}/device/../msi_irqs/*",
-    "/sys/class/net/{interface}/mtu",
     "/sys/class/net/{interface}/speed",
     "/sys/class/net/{interface}/queues/rx-*/rps_cpus",
+    "/sys/class/net/{interface}/queues/tx-*/xps_cpus",
     "/sys/devices/system/clocksource/clocksource0/available_clocksource",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",

@@ -23,6 +23,7 @@ mod host;
 mod living;
 mod loaded;
 mod namespace;
+mod nic;
 mod opened;
 mod place;
 mod process;

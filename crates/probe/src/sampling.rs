@@ -309,6 +309,7 @@ impl Readings {
         }
         let message = match reading {
             Err(_) => Message::Nothing(index),
+            Ok(reading) if reading.is_repeated => Message::Nothing(index),
             Ok(reading) => self.message(index, at_ns, reading),
         };
         // Before the first interval ends, nothing is said of it.
@@ -362,7 +363,7 @@ mod tests {
 
     use super::*;
 
-    /// A counter that is what the test says; it fails while that is `u64::MAX`.
+    /// A counter that is what the test says; it fails while that is `u64::MAX`, and repeats itself while it is `SAME`.
     struct Told {
         value: Arc<AtomicU64>,
         watched: Watched,
@@ -404,12 +405,14 @@ mod tests {
             if value == u64::MAX {
                 return Err(ReadError("it is gone".into()));
             }
-            let mut reading = Reading::default();
+            let mut reading = Reading { is_repeated: value == SAME, ..Reading::default() };
             reading.counter("queries", value);
             reading.gauge("open", value % 3);
             Ok(reading)
         }
     }
+
+    const SAME: u64 = u64::MAX - 1;
 
     fn wait_for(sampling: &mut Sampling, index: u64) -> Vec<Option<Samples>> {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -460,6 +463,21 @@ mod tests {
             sampling.stop();
             assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 20);
         }
+    }
+
+    #[test]
+    fn an_interval_of_which_a_source_says_nothing_new_has_no_figures_and_the_next_one_has_both() {
+        let (value, source) = Told::source(false);
+        let clock = SamplingClock { epoch_ns: clock::monotonic_ns(), interval_ns: 50_000_000 };
+        let mut sampling = Sampling::start(Begun::read(vec![source]), clock, Beside::Load, &[]);
+        value.store(SAME, Ordering::SeqCst);
+        // The reading of the first interval may have begun before.
+        wait_for(&mut sampling, 0);
+        assert_eq!([1, 2].map(|index| wait_for(&mut sampling, index)[0].is_some()), [false; 2]);
+        value.store(9, Ordering::SeqCst);
+        sampling.stop();
+        assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 2);
+        assert_eq!(sampling.events(), []);
     }
 
     fn merge(sum: &mut Vec<Option<Samples>>, samples: Vec<Option<Samples>>) {

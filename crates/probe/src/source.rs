@@ -32,6 +32,8 @@ pub struct Reading {
     pub counters: BTreeMap<String, u64>,
     /// The values of the gauges.
     pub gauges: BTreeMap<String, u64>,
+    /// It is the same as the last one, because the source has said nothing since: no figures of the interval.
+    pub is_repeated: bool,
 }
 
 impl Reading {

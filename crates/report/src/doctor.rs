@@ -2,11 +2,14 @@
 //!
 //! ```text
 //!   facts (gathered before a run) ──► rules.toml ──► Examination ──► text, JSON
+//!                                        │ cure                       what to type now
+//!                                        └ lasting ──► persistent     what to install, so that it stays
 //! ```
 //!
 //! A rule whose facts are not all known says nothing; that it could not look is said.
 
 mod condition;
+mod lasting;
 
 use std::collections::BTreeSet;
 
@@ -17,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use condition::Condition;
 use dnsdyno_text::layout::paragraph;
+use lasting::Lasts;
+pub use lasting::Persistent;
 
 /// What was found on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +51,8 @@ pub struct HostFinding {
     pub effect: String,
     /// The commands that cure it.
     pub cure: Vec<String>,
+    /// The same in the form that survives a restart of the host; empty where the cure itself lasts, or is for one run.
+    pub persistent: Vec<Persistent>,
     /// Where the knowledge comes from.
     pub source: String,
 }
@@ -72,6 +79,8 @@ struct Rule {
     effect: String,
     cure: Vec<String>,
     source: String,
+    #[serde(default)]
+    lasts: Lasts,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,6 +105,7 @@ pub fn examine(facts: Facts) -> Examination {
                 finding: filled(&rule.finding, &facts, for_people),
                 effect: filled(&rule.effect, &facts, for_people),
                 cure: rule.cure.iter().map(|command| filled(command, &facts, Fact::to_string)).collect(),
+                persistent: rule.lasts.of(&facts, &|template| filled(template, &facts, Fact::to_string)),
                 rule: rule.name,
                 weight: rule.weight,
                 source: rule.source,
@@ -158,6 +168,7 @@ pub fn examination_text(examination: &Examination, width: usize) -> String {
             paragraph(&mut out, &finding.effect, 4, 4, width);
             // A command is not broken: it is copied.
             finding.cure.iter().for_each(|command| out.extend(["    $ ", command, "\n"]));
+            finding.persistent.iter().for_each(|persistent| persistent.write(&mut out));
         }
         out.push('\n');
     }
@@ -206,7 +217,7 @@ mod tests {
     }
 
     /// A host on which every fact is known and nothing matters.
-    const HEALTHY: [&str; 46] = [
+    const HEALTHY: [&str; 66] = [
         "program.build=release",
         "cpu.governor=performance",
         "cpu.frequency_limit_percent=100",
@@ -229,6 +240,11 @@ mod tests {
         "clock.daemons=chronyd",
         "buffer.receive_bytes=4194304",
         "need.receive_buffer_bytes=4194304",
+        "buffer.send_bytes=1048576",
+        "need.send_buffer_bytes=1048576",
+        "tcp.send_buffer_bytes=4194304",
+        "tcp.receive_buffer_bytes=6291456",
+        "net.core.rmem_max=212992",
         "need.ipv6=0",
         "net.core.netdev_max_backlog=1000",
         "ports.count=28232",
@@ -243,8 +259,23 @@ mod tests {
         "interface.link=up",
         "interface.speed_mbps=10000",
         "interface.gro=on",
-        "interface.rx_queues=8",
+        "interface.queues=8",
+        "interface.queues_max=8",
+        "interface.spare_queues=0",
         "interface.rps_queues=0",
+        "interface.rx_ring=1024",
+        "interface.rx_ring_max=8192",
+        "interface.tx_ring=512",
+        "interface.tx_ring_max=8192",
+        "interface.txqueuelen=1000",
+        "interface.rx_usecs=8",
+        "interface.adaptive_rx=0",
+        "interface.lro=off",
+        "interface.rx_checksum=on",
+        "interface.tx_checksum=on",
+        "need.rx_ring=4096",
+        "need.tx_ring=4096",
+        "need.rps_cpus=ff",
         "interface.irqs=8",
         "interface.irq_places=8",
         "interface.irq_cpus=0",
@@ -256,7 +287,7 @@ mod tests {
     ];
 
     /// What makes each rule speak, on an otherwise healthy host.
-    const ILL: [(&str, &[&str]); 34] = [
+    const ILL: [(&str, &[&str]); 46] = [
         ("debug-build", &["program.build=debug"]),
         ("cpu-governor", &["cpu.governor=performance, powersave"]),
         ("cpu-frequency-limit", &["cpu.frequency_limit_percent=66"]),
@@ -275,6 +306,9 @@ mod tests {
         ("clock-steps", &["clock.daemons=systemd-timesyn"]),
         ("clock-unset", &["clock.daemon_count=0", "clock.daemons=none"]),
         ("receive-buffer", &["buffer.receive_bytes=212992"]),
+        ("send-buffer", &["buffer.send_bytes=212992"]),
+        ("tcp-send-buffer", &["tcp.send_buffer_bytes=65536", "need.tcp_wmem=4096 16384 1048576"]),
+        ("tcp-receive-buffer", &["tcp.receive_buffer_bytes=65536", "need.tcp_rmem=4096 16384 1048576"]),
         ("backlog", &["net.core.netdev_max_backlog=100"]),
         ("local-ports", &["ports.count=101", "ports.range=40000 to 40100"]),
         ("local-ports-waiting", &["ports.time_wait=28000"]),
@@ -284,7 +318,16 @@ mod tests {
         ("link", &["interface.link=down"]),
         ("link-speed", &["interface.speed_mbps=100"]),
         ("gro", &["interface.gro=off"]),
-        ("queues", &["interface.rx_queues=1"]),
+        ("queues", &["interface.queues=2", "interface.spare_queues=6", "need.queues=combined 8"]),
+        ("packet-steering", &["interface.queues=2", "interface.queues_max=2"]),
+        ("receive-ring", &["interface.rx_ring=256"]),
+        ("send-ring", &["interface.tx_ring=256"]),
+        ("send-queue", &["interface.txqueuelen=32"]),
+        ("interrupt-wait", &["interface.rx_usecs=125"]),
+        ("interrupt-wait-varies", &["interface.rx_usecs=125", "interface.adaptive_rx=1"]),
+        ("large-receive", &["interface.lro=on"]),
+        ("send-checksums", &["interface.tx_checksum=off"]),
+        ("receive-checksums", &["interface.rx_checksum=off"]),
         ("interrupts", &["interface.irq_places=1"]),
         ("irqbalance", &["irqbalance.running=1"]),
         ("memory", &["memory.available_bytes=100000000"]),
@@ -328,10 +371,23 @@ mod tests {
         for (rule, causes) in ILL {
             let examination = examine(facts(&[&HEALTHY[..], causes].concat()));
             for finding in &examination.findings {
-                let texts = [&finding.finding, &finding.effect].into_iter().chain(&finding.cure);
+                let mut persistent = String::new();
+                finding.persistent.iter().for_each(|one| one.write(&mut persistent));
+                let texts = [&finding.finding, &finding.effect, &persistent].into_iter().chain(&finding.cure);
                 let has_gap = |text: &String| text.contains('{') && !text.contains("{ type");
                 assert!(!texts.into_iter().any(has_gap), "{rule}: {finding:?}");
             }
+        }
+    }
+
+    #[test]
+    fn each_value_that_lasts_is_one_that_may_be_set() {
+        for rule in rules() {
+            let causes =
+                ILL.iter().find(|(name, _)| *name == rule.name).map_or(&[][..], |(_, causes)| causes);
+            let facts = facts(&[&HEALTHY[..], causes].concat());
+            let refused = rule.lasts.refused(&|template| filled(template, &facts, Fact::to_string));
+            assert_eq!(refused, [""; 0], "{}", rule.name);
         }
     }
 
@@ -349,11 +405,12 @@ mod tests {
         let begin = "will bias the figures\n  - a socket gets 212,992 octets of receive buffer, and a run \
              asks for 4,194,304\n";
         assert!(text.starts_with(begin), "{text}");
-        assert!(
-            text.contains(
-                "\n    $ sysctl -w net.core.rmem_max=4194304\n\nto know\n  - irqbalance is running\n"
-            )
-        );
+        let cure = "\n    $ sysctl -w net.core.rmem_max=4194304\n    for good, in /etc/sysctl.d/90-dnsdyno.conf:\n\
+             \u{20}     # Holds after the next start of the host, or after: sysctl --system\n      \
+             net.core.rmem_max = 4194304\n\nto know\n  - irqbalance is running\n";
+        assert!(text.contains(cure), "{text}");
+        let last = "\n    $ systemctl stop irqbalance\n    for good: $ systemctl disable irqbalance\n";
+        assert!(text.contains(last), "{text}");
         assert!(!text.contains("nothing here will bias"));
         assert!(
             examination_text(&examine(facts(&HEALTHY)), 80)

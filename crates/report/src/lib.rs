@@ -43,7 +43,7 @@ pub use capture::{capture_text, nothing_written_text, written_text};
 pub use check::{check_line, refusal};
 pub use checks::{cookie_counts, tsig_counts};
 pub use diagnosis::{Diagnosis, diagnosis, diagnosis_json, diagnosis_text, first_finding_text};
-pub use doctor::{Examination, HostFinding, Weight, examination_text, examine, findings_text};
+pub use doctor::{Examination, HostFinding, Persistent, Weight, examination_text, examine, findings_text};
 pub use figures::{row_asked, row_rate, row_rate_cell, share};
 pub use hints::hint_texts;
 pub use intervals::{Csv, EveryCounter};

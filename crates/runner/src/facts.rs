@@ -29,6 +29,7 @@ pub fn host_facts(server: Option<&str>) -> Result<Facts, RunError> {
         interface: target.and_then(interface_towards),
         ipv6: target.is_some_and(|address| address.is_ipv6() && !address.is_loopback()),
         receive_buffer_bytes: u64::from(plan.receive_buffer_bytes),
+        send_buffer_bytes: u64::from(plan.send_buffer_bytes),
     };
     gather(&needs, LOOK_FOR).map_err(RunError::Facts)
 }

@@ -3,7 +3,7 @@
 /// A way to ask for statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatisticsKind {
-    /// BIND: its statistics channel, as JSON.
+    /// BIND: its statistics channel, as JSON or XML, or the file of its statistics.
     Bind,
     /// Unbound: its control protocol, over TLS or a local socket.
     Unbound,
@@ -72,8 +72,9 @@ pub const STATISTICS: [Statistics; 8] = [
         name: "BIND",
         server: Some("bind"),
         usual_port: None,
-        places: &[Place::Url],
-        values: "a URL, such as bind=http://127.0.0.1:8053/",
+        places: &[Place::Url, Place::Path],
+        values: "a URL, such as bind=http://127.0.0.1:8053/, or the file that `rndc stats` writes, such as \
+                 bind=/var/cache/bind/named.stats,rndc",
     },
     Statistics {
         kind: StatisticsKind::Unbound,

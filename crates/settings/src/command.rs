@@ -1,7 +1,5 @@
 //! Commands of the shell that a keeper carries out for its client, such as the restart of a server.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -10,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use dnsdyno_sys::programs::search_path;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
 
@@ -45,18 +44,6 @@ pub(crate) fn carry_out(
         wait = (wait * 2).min(LAST_LOOK);
     };
     Ok(CommandEnd { status, printed: end_of(&output)? })
-}
-
-/// The folders in which programs are looked for. Over `ssh` the folders of programs for administrators may be missing.
-pub(crate) fn search_path() -> OsString {
-    let given = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    let mut folders: Vec<_> = env::split_paths(&given).collect();
-    for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin"] {
-        if !folders.iter().any(|known| known == Path::new(folder)) {
-            folders.push(folder.into());
-        }
-    }
-    env::join_paths(folders).unwrap_or(given)
 }
 
 fn file_without_name(folder: &Path) -> io::Result<File> {

@@ -14,9 +14,9 @@
 use std::process::Command;
 
 use dnsdyno_servers::tuning::DeviceGroup;
+use dnsdyno_sys::programs::search_path;
 use dnsdyno_text::safe;
 
-use crate::command::search_path;
 use crate::error::HostError;
 
 /// A setting of an interface; `None` where there is no such interface, or where it does not have the setting.

@@ -34,6 +34,17 @@ pub enum LinkState {
     NoCarrier,
 }
 
+/// The receive queues of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// How many it has now.
+    pub now: u32,
+    /// How many it may have.
+    pub most: u32,
+    /// Whether each of them is one for sending, too.
+    pub are_combined: bool,
+}
+
 impl Interface {
     /// The interface with this name; `NotFound` where there is none.
     pub fn named(name: &str) -> io::Result<Self> {
@@ -110,11 +121,26 @@ impl Interface {
 
     /// How many receive queues it has now; 1 where the driver does not report it.
     pub fn queues(&self) -> u32 {
+        self.channels().map_or(1, |channels| channels.now)
+    }
+
+    /// Its receive queues; an error where the driver does not report them.
+    pub fn channels(&self) -> io::Result<Channels> {
         let mut channels = EthtoolChannels { command: ETHTOOL_GCHANNELS, ..EthtoolChannels::default() };
-        match self.ask_driver(&mut channels) {
-            Ok(()) => channels.rx.max(channels.combined).max(1),
-            Err(_) => 1,
-        }
+        self.ask_driver(&mut channels)?;
+        let are_combined = channels.max_combined > 0 && channels.rx == 0;
+        Ok(Channels {
+            now: channels.rx.max(channels.combined).max(1),
+            most: if are_combined { channels.max_combined } else { channels.max_rx },
+            are_combined,
+        })
+    }
+
+    /// How many packets may wait to be sent, where its queueing discipline goes by that; 0 = it has no such queue.
+    pub fn send_queue_length(&self) -> io::Result<u32> {
+        let request = self.ask(libc::SIOCGIFTXQLEN)?;
+        // SAFETY: the call was successful, so it has written this member, which the kernel calls `ifr_qlen` here.
+        Ok(unsafe { request.ifr_ifru.ifru_metric }.max(0) as u32)
     }
 
     /// The name of its driver; `Unsupported` for some virtual interfaces.
@@ -222,6 +248,21 @@ mod tests {
         assert!(interface.mtu().unwrap() >= 1280);
         assert_eq!(interface.mac().unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert!(interface.queues() >= 1);
+        let length = std::fs::read_to_string("/sys/class/net/lo/tx_queue_len").unwrap();
+        assert_eq!(interface.send_queue_length().unwrap().to_string(), length.trim());
+    }
+
+    #[test]
+    fn the_queues_of_an_interface_are_those_that_it_was_made_with() {
+        if !dnsdyno_lab::require(&[dnsdyno_lab::Need::Root]) {
+            return;
+        }
+        for queues in [1, 2] {
+            let pair = dnsdyno_lab::VethPair::new(queues).unwrap();
+            let channels = pair.near().enter(|| Interface::named("near").and_then(|near| near.channels()));
+            let expected = Channels { now: queues, most: queues, are_combined: false };
+            assert_eq!(channels.unwrap().unwrap(), expected);
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod netlink;
 pub mod packet;
 pub mod poll;
 pub mod process;
+pub mod programs;
 pub mod sleeper;
 pub mod socket;
 pub mod thread;

@@ -35,5 +35,6 @@ Examples:
   dnsdyno doctor                      this host
   dnsdyno doctor -s 192.0.2.1         and the way to the server
   dnsdyno doctor --json | jq '.findings[].cure[]'
+  dnsdyno doctor --json | jq '.findings[].persistent[]'    to install, so that it lasts
 
 Changes nothing and sends nothing; takes a second. Exit code 1 where something will bias the figures.";

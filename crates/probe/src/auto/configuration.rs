@@ -45,7 +45,7 @@ pub(super) fn statistics_of(software: &str, process: &Process) -> Statistics {
     let place = text.and_then(|text| finder(server)(&Found { process, words: &words(&text), text: &text }));
     match place {
         Some((at, keys)) if process.can_reach(&at) => {
-            Statistics::At(ServerWatch { kind: configuration.statistics, at, keys })
+            Statistics::At(ServerWatch { kind: configuration.statistics, at, keys, rndc: None })
         }
         Some((at, _)) => Statistics::Missing(format!(
             "let it offer them at {} instead of {}, which cannot be reached from here",

@@ -9,4 +9,6 @@ pub struct Needs {
     pub ipv6: bool,
     /// The receive buffer that a run asks for, for each socket.
     pub receive_buffer_bytes: u64,
+    /// The send buffer that it asks for, for each socket of UDP; a connection should be able to get as much.
+    pub send_buffer_bytes: u64,
 }

@@ -1,20 +1,16 @@
-//! Sockets, ports, tables of the kernel, and the interface to the server.
+//! Sockets, their buffers, ports, and tables of the kernel.
 
-use std::collections::BTreeSet;
+use std::io;
 use std::net::UdpSocket;
 
 use dnsdyno_measure::Facts;
-use dnsdyno_sys::interface::{Interface, LinkState};
-use dnsdyno_sys::socket;
 
 use super::needs::Needs;
 use super::values::{number, word};
 use crate::files::Files;
 
 pub(super) fn of_files(files: &Files, facts: &mut Facts) {
-    for name in
-        ["net.core.rmem_max", "net.core.wmem_max", "net.core.netdev_max_backlog", "net.ipv4.tcp_tw_reuse"]
-    {
+    for name in SYSCTLS {
         facts.number(name, number(files, &format!("/proc/sys/{}", name.replace('.', "/"))));
     }
     let range = word(files, "/proc/sys/net/ipv4/ip_local_port_range");
@@ -52,6 +48,22 @@ pub(super) fn of_files(files: &Files, facts: &mut Facts) {
     xdp(files, facts);
 }
 
+/// What a connection may get as a buffer, and the values of the parameter that let it get what a run needs, where it
+/// gets less: least, at the beginning, most.
+pub(super) fn tcp_buffers(needs: &Needs, files: &Files, facts: &mut Facts) {
+    for (name, buffer) in [("tcp_wmem", "tcp.send_buffer_bytes"), ("tcp_rmem", "tcp.receive_buffer_bytes")] {
+        let Some(text) = word(files, &format!("/proc/sys/net/ipv4/{name}")) else { continue };
+        let values: Vec<u64> = text.split_whitespace().filter_map(|value| value.parse().ok()).collect();
+        let [least, first, most] = values[..] else { continue };
+        facts.text(&format!("net.ipv4.{name}"), Some(&format!("{least} {first} {most}")));
+        facts.number(buffer, Some(most));
+        if most < needs.send_buffer_bytes {
+            let wanted = format!("{least} {first} {}", needs.send_buffer_bytes);
+            facts.text(&format!("need.{name}"), Some(&wanted));
+        }
+    }
+}
+
 /// Whether AF_XDP can be used, as far as files say it.
 fn xdp(files: &Files, facts: &mut Facts) {
     let (protocols, status) = (files.text("/proc/net/protocols"), files.text("/proc/self/status"));
@@ -72,67 +84,25 @@ fn xdp(files: &Files, facts: &mut Facts) {
     facts.text("xdp.why_not", Some(&why_not));
 }
 
-/// The interface to the server, if it is known.
-pub(super) fn of_interface(needs: &Needs, files: &Files, facts: &mut Facts) {
-    facts.number("need.ipv6", Some(needs.ipv6.into()));
-    let Some(name) = needs.interface.as_deref() else { return };
-    facts.text("interface.name", Some(name));
-    let folder = format!("/sys/class/net/{name}");
-    facts.number("interface.mtu", number(files, &format!("{folder}/mtu")));
-    facts.number("interface.speed_mbps", number(files, &format!("{folder}/speed")));
-    let is_loopback = name == "lo";
-    let Ok(interface) = Interface::named(name) else { return };
-    facts.text(
-        "interface.link",
-        Some(match interface.link_state() {
-            LinkState::Up => "up",
-            LinkState::Down => "down",
-            LinkState::NoCarrier => "without a carrier",
-        }),
-    );
-    if is_loopback {
-        return;
-    }
-    facts.text("interface.gro", interface.joins_arrivals().ok().map(|on| if on { "on" } else { "off" }));
-    facts.number("interface.rx_queues", Some(u64::from(interface.queues())));
-    // Software that spreads packets over CPUs does what queues would do.
-    let masks = files.under(&folder).filter(|(path, _)| path.ends_with("/rps_cpus"));
-    let is_set = |mask: &str| mask.trim().chars().any(|c| !matches!(c, '0' | ','));
-    facts.number("interface.rps_queues", Some(masks.filter(|(_, mask)| is_set(mask)).count() as u64));
-    interrupts(name, files, facts);
-}
-
-/// The CPUs that take the interrupts of an interface: by its own list of interrupts, or by its name in the table.
-fn interrupts(name: &str, files: &Files, facts: &mut Facts) {
-    let listed = files.0.keys().filter_map(|path| {
-        let (_, irq) = path.split_once("/msi_irqs/")?;
-        path.starts_with(&format!("/sys/class/net/{name}/")).then(|| irq.to_owned())
-    });
-    let named = files.text("/proc/interrupts").lines().filter_map(|line| {
-        let (irq, rest) = line.trim_start().split_once(':')?;
-        let is_its = |word: &str| word == name || word.starts_with(&format!("{name}-"));
-        rest.split_whitespace().any(is_its).then(|| irq.to_owned())
-    });
-    let irqs: BTreeSet<String> = listed.chain(named).collect();
-    let cpus: BTreeSet<&str> = irqs
-        .iter()
-        .map(|irq| files.text(&format!("/proc/irq/{irq}/effective_affinity_list")).trim())
-        .filter(|cpus| !cpus.is_empty())
-        .collect();
-    if !cpus.is_empty() {
-        facts.number("interface.irqs", Some(irqs.len() as u64));
-        facts.number("interface.irq_places", Some(cpus.len() as u64));
-        facts.text("interface.irq_cpus", Some(&cpus.into_iter().collect::<Vec<_>>().join(", ")));
-    }
-}
-
-/// The receive buffer that a socket of this user gets when it asks for so much.
-pub(super) fn receive_buffer_bytes(asked: u64) -> Option<u64> {
+/// The buffer that a socket of this user gets when it asks for so much: `set` asks for it.
+pub(super) fn buffer_bytes(asked: u64, set: fn(&UdpSocket, usize) -> io::Result<usize>) -> Option<u64> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0")).ok()?;
-    let given = socket::set_receive_buffer(&socket, usize::try_from(asked).ok()?).ok()?;
+    let given = set(&socket, usize::try_from(asked).ok()?).ok()?;
     // The kernel doubles what is asked for, for its own overhead.
     Some(given as u64 / 2)
 }
+
+/// Parameters that are a number. `udp_wmem_min` has no effect in any kernel.
+const SYSCTLS: [&str; 8] = [
+    "net.core.netdev_max_backlog",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.udp_rmem_min",
+    "net.ipv4.udp_wmem_min",
+];
 
 #[cfg(test)]
 mod tests {
@@ -143,28 +113,18 @@ mod tests {
     fn facts(files: &[(&str, &str)]) -> Facts {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let mut facts = Facts::default();
-        of_files(&Files(files), &mut facts);
-        interrupts("eth0", &Files(files_of_interrupts()), &mut facts);
+        let files = Files(files);
+        of_files(&files, &mut facts);
+        tcp_buffers(&Needs { send_buffer_bytes: 1 << 20, ..Needs::default() }, &files, &mut facts);
         facts
-    }
-
-    fn files_of_interrupts() -> std::collections::BTreeMap<String, String> {
-        let table =
-            "      CPU0 CPU1\n 24: 5 6 PCI-MSI eth0-rx-0\n 25: 5 6 PCI-MSI eth01-rx-0\n 26: 1 1 x eth0\n";
-        [
-            ("/proc/interrupts", table),
-            ("/proc/irq/24/effective_affinity_list", "1\n"),
-            ("/proc/irq/25/effective_affinity_list", "0\n"),
-            ("/proc/irq/26/effective_affinity_list", "1\n"),
-        ]
-        .map(|(path, text)| (path.to_owned(), text.to_owned()))
-        .into()
     }
 
     #[test]
     fn ports_files_tables_and_rights_are_read() {
         let facts = facts(&[
             ("/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n"),
+            ("/proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t524288\n"),
+            ("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
             ("/proc/net/sockstat", "sockets: used 1\nTCP: inuse 5 orphan 0 tw 28 alloc 9 mem 1\n"),
             ("/proc/sys/net/netfilter/nf_conntrack_count", "10\n"),
             ("/proc/sys/net/netfilter/nf_conntrack_max", "100\n"),
@@ -188,8 +148,9 @@ mod tests {
             "files.limit_hard",
             "xdp.why_not",
             "ipv6.addresses",
-            "interface.irqs",
-            "interface.irq_cpus",
+            "tcp.send_buffer_bytes",
+            "need.tcp_wmem",
+            "need.tcp_rmem",
         ]
         .map(|name| facts.get(name).map(Fact::to_string).unwrap_or_default())
         .into();
@@ -202,8 +163,9 @@ mod tests {
             "18446744073709551615",
             "this user lacks CAP_BPF",
             "1",
-            "2",
-            "1",
+            "524288",
+            "4096 16384 1048576",
+            "",
         ];
         assert_eq!(all, expected);
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_sys::interface::{DriverStatistics, Interface};
-use dnsdyno_sys::netlink::ethtool::{Ethtool, NicSettings};
+use dnsdyno_sys::netlink::ethtool::Ethtool;
 use dnsdyno_sys::netlink::qdisc::{Qdisc, QdiscTable};
 
+use crate::nic;
 use crate::source::Reading;
 
 /// The interfaces of the network namespace in which this was opened.
@@ -37,19 +38,9 @@ impl Interfaces {
                 .push(format!("rings, coalescing, offloads and speed of network interfaces: {error}"));
         }
         for interface in names.take(MOST_INTERFACES).filter_map(|name| Interface::named(name).ok()) {
-            let mut set = |what: &str, value: String| {
-                opened.settings.insert(format!("interface.{}.{what}", interface.name()), value);
-            };
-            if let Ok(bytes) = interface.mtu() {
-                set("mtu", bytes.to_string());
-            }
-            set("queues", interface.queues().to_string());
-            if let Ok(name) = interface.driver() {
-                set("driver", name);
-            }
-            if let Ok(ethtool) = &mut ethtool {
-                describe(&ethtool.settings(interface.index()), set);
-            }
+            let settings = nic::settings(&interface, ethtool.as_mut().ok());
+            let named = |(what, value)| (format!("interface.{}.{what}", interface.name()), value);
+            opened.settings.extend(settings.into_iter().map(named));
             opened.names.insert(interface.index(), interface.name().to_owned());
             opened.drivers.extend(DriverStatistics::of(interface));
         }
@@ -105,40 +96,6 @@ fn count(interface: &str, qdisc: &Qdisc, reading: &mut Reading) {
     }
     reading.gauge(format!("{what}.{interface}.backlog_bytes"), qdisc.backlog_bytes);
 }
-
-/// The settings that a driver has.
-fn describe(settings: &NicSettings, mut set: impl FnMut(&str, String)) {
-    for (name, value) in [
-        ("speed_mbps", settings.speed_mbps),
-        ("rx_ring", settings.rx_ring),
-        ("rx_ring_max", settings.rx_ring_max),
-        ("tx_ring", settings.tx_ring),
-        ("tx_ring_max", settings.tx_ring_max),
-        ("rx_usecs", settings.rx_usecs),
-        ("rx_frames", settings.rx_frames),
-        ("tx_usecs", settings.tx_usecs),
-        ("adaptive_rx", settings.adaptive_rx.map(u32::from)),
-    ] {
-        if let Some(value) = value {
-            set(name, value.to_string());
-        }
-    }
-    for (name, feature) in OFFLOADS {
-        if let Some(features) = &settings.features {
-            set(name, if features.contains(feature) { "on" } else { "off" }.to_owned());
-        }
-    }
-}
-
-/// Offloads by the names of `ethtool -k`, and by those of the kernel.
-const OFFLOADS: [(&str, &str); 6] = [
-    ("gro", "rx-gro"),
-    ("gso", "tx-generic-segmentation"),
-    ("lro", "rx-lro"),
-    ("tso", "tx-tcp-segmentation"),
-    ("rx_checksum", "rx-checksum"),
-    ("rx_hash", "rx-hashing"),
-];
 
 /// Interfaces that are looked at: a host of containers has thousands.
 const MOST_INTERFACES: usize = 32;

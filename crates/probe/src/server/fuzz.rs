@@ -1,5 +1,7 @@
 //! Entry point for `fuzz/`: what a server may send as its statistics. It returns, whatever the bytes are.
 
+use std::io::Cursor;
+
 use super::{bind, common, dnsdist, knot, mariadb, nsd, openmetrics, parameters, pdns, unbound};
 use crate::source::Reading;
 
@@ -10,6 +12,8 @@ pub fn server_statistics(kind: u8, bytes: &[u8]) -> Reading {
     let json = || serde_json::from_slice(bytes).unwrap_or_default();
     match kind {
         b'b' => bind::add(&json(), &mut reading),
+        b'x' => bind::xml::add(&bind::xml::document(&text).unwrap_or_default(), &mut reading),
+        b't' => bind::dump::add(&newest(bytes), &mut reading),
         b'u' => unbound::add(&text, &mut reading),
         b'n' => nsd::add(&text, &mut reading),
         b'k' => knot::add(&knot::read_rows(&mut &*bytes).unwrap_or_default(), &mut reading),
@@ -27,4 +31,10 @@ pub fn server_statistics(kind: u8, bytes: &[u8]) -> Reading {
         }
     }
     reading
+}
+
+/// The newest dump in the statistics file of BIND.
+fn newest(bytes: &[u8]) -> String {
+    let dump = bind::dump::Dump::newest(&mut Cursor::new(bytes)).ok().flatten();
+    dump.map(|dump| dump.text).unwrap_or_default()
 }

@@ -22,6 +22,29 @@ pub(super) struct Http {
     key: Option<(&'static str, String)>,
 }
 
+/// Why there is no page.
+#[derive(Debug)]
+pub(super) enum NoPage {
+    /// The server does not know it: status 404.
+    Unknown(ReadError),
+    /// Anything else.
+    Other(ReadError),
+}
+
+impl From<NoPage> for ReadError {
+    fn from(error: NoPage) -> ReadError {
+        match error {
+            NoPage::Unknown(error) | NoPage::Other(error) => error,
+        }
+    }
+}
+
+impl From<ReadError> for NoPage {
+    fn from(error: ReadError) -> NoPage {
+        NoPage::Other(error)
+    }
+}
+
 /// An answer with status 200.
 pub(super) struct Answer {
     /// The program that answered, as it says.
@@ -75,6 +98,14 @@ impl Http {
     /// # Errors
     /// There is none, for a reason that the user can act on.
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Answer, ReadError> {
+        self.find(path, accept).map_err(ReadError::from)
+    }
+
+    /// The same, for a page that not every version of a server has.
+    ///
+    /// # Errors
+    /// As for [`Http::get`].
+    pub(super) fn find(&self, path: &str, accept: &str) -> Result<Answer, NoPage> {
         let place = format!("{}{path}", self.base);
         let shown_place = without_credentials(&place);
         let of = |error: &Error| ReadError(format!("{shown_place}: {}", reason(error)));
@@ -88,10 +119,9 @@ impl Http {
         let program = shown(program, LONGEST_NAME).into_owned();
         let status = response.status().as_u16();
         if status != 200 {
-            return Err(ReadError(format!(
-                "{shown_place}: {}",
-                refusal(status, &program, self.key.is_some())
-            )));
+            let reason = refusal(status, &program, self.key.is_some());
+            let error = ReadError(format!("{shown_place}: {reason}"));
+            return Err(if status == 404 { NoPage::Unknown(error) } else { NoPage::Other(error) });
         }
         let body =
             response.body_mut().with_config().limit(LONGEST_BODY_BYTES).lossy_utf8(true).read_to_string();
@@ -184,6 +214,7 @@ const LONGEST_NAME: usize = 60;
 const LONGEST_REASON: usize = 200;
 
 pub(super) const JSON: &str = "application/json";
+pub(super) const XML: &str = "text/xml";
 
 /// The header in which PowerDNS and dnsdist want their key.
 pub(super) const API_KEY: &str = "X-API-Key";

@@ -24,6 +24,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod unbound;
+mod xml;
 
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -140,10 +141,13 @@ impl Source for ServerSource {
 }
 
 fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics>, OpenError> {
-    let ServerWatch { kind, at, keys } = server;
+    let ServerWatch { kind, at, keys, rndc } = server;
     let keys = keys.as_deref();
     Ok(match (kind, at) {
         (StatisticsKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url.exposed(), owners)?),
+        (StatisticsKind::Bind, At::Path(path)) => {
+            Box::new(bind::file::StatisticsFile::new(path, rndc.as_ref(), owners))
+        }
         (StatisticsKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
         (StatisticsKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
         (StatisticsKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),

@@ -89,6 +89,67 @@ fn an_http_server_that_is_not_as_expected_is_told_apart() {
     }
 }
 
+/// Paths, and what is there.
+type Pages = &'static [(&'static str, &'static str)];
+
+/// A BIND of some version with these pages.
+fn bind_with(pages: Pages) -> String {
+    at_address(move |mut stream, request| {
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        let page = pages.iter().find(|(its, _)| *its == path);
+        let (status, body) = page.map_or(("404 No such URL", ""), |(_, body)| ("200 OK", *body));
+        let length = body.len();
+        let _ = write!(
+            stream,
+            "HTTP/1.1 {status}\r\nServer: libisc\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+    })
+}
+
+#[test]
+fn bind_is_asked_as_json_then_as_xml_of_each_version_and_what_is_there_is_read() {
+    const JSON: &str = r#"{"json-stats-version": "1.0", "version": "9.10", "opcodes": {"QUERY": 5}}"#;
+    const XML_3: &str = "<statistics version=\"3.6\"><server><version>9.16</version><counters type=\"opcode\">\
+        <counter name=\"QUERY\">5</counter></counters></server></statistics>";
+    const TRAFFIC: &str = "<statistics version=\"3.6\"><traffic><ipv4><udp><counters type=\"request-size\">\
+        <counter name=\"16-31\">5</counter></counters></udp></ipv4></traffic></statistics>";
+    const XML_2: &str = "<isc><bind><statistics version=\"2.2\"><server><requests><opcode><name>QUERY</name>\
+        <counter>5</counter></opcode></requests></server></statistics></bind></isc>";
+    const ALL: Pages = &[("/json/v1/server", JSON), ("/xml/v3/server", XML_3), ("/", XML_3)];
+    const WITH_SIZES: Pages = &[("/xml/v3/server", XML_3), ("/xml/v3/traffic", TRAFFIC), ("/", XML_3)];
+    const OLD: Pages = &[("/", XML_2), ("/xml", XML_2)];
+    for (pages, url, version, series) in [
+        (ALL, "", Some("9.10"), 7),
+        (ALL, "xml/v3", Some("9.16"), 7),
+        (WITH_SIZES, "", Some("9.16"), 8),
+        (OLD, "", None, 7),
+    ] {
+        let url = format!("http://{}/{url}", bind_with(pages));
+        let watched = opened(&format!("bind={url}")).unwrap();
+        assert_eq!(watched.version.as_deref(), version, "{url}");
+        let mut bind = bind::Bind::new(&url, Owners::default()).unwrap();
+        bind.describe(&mut watched.clone()).unwrap();
+        let reading = bind.read().unwrap();
+        // The common ones that are always there, the opcode, and the sizes.
+        assert_eq!((reading.counters["queries"], reading.counters.len()), (5, series), "{reading:?}");
+    }
+}
+
+#[test]
+fn hostile_xml_is_refused_with_the_reason() {
+    const BOMB: &str =
+        "<!DOCTYPE statistics [<!ENTITY a \"aaaa\">]><statistics version=\"3\">&a;</statistics>";
+    const DEEP: &str = "<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>\
+        <a><a><a><a><a>";
+    let pages: [Pages; 3] =
+        [&[("/xml/v3/server", BOMB)], &[("/xml/v3/server", DEEP)], &[("/", "<\u{1b}[2J>")]];
+    let reasons = ["it has a document type", "within each other", "as XML"];
+    for (pages, reason) in pages.into_iter().zip(reasons) {
+        is_refused(&format!("bind=http://{}/", bind_with(pages)), &["HTTP status 404", "as XML", reason]);
+    }
+    is_refused(&format!("bind=http://{}/", bind_with(&[])), &["/json/v1/server: HTTP status 404"]);
+}
+
 #[test]
 fn a_key_that_is_not_taken_is_said_and_one_that_cannot_be_sent_is_refused() {
     let folder = tempfile::tempdir().unwrap();

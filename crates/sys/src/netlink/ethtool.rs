@@ -33,8 +33,10 @@ pub struct NicSettings {
     pub rx_frames: Option<u32>,
     /// How long an interrupt waits for more packets that were sent.
     pub tx_usecs: Option<u32>,
-    /// Whether the driver chooses these times.
+    /// Whether the driver chooses the time for packets that arrive.
     pub adaptive_rx: Option<bool>,
+    /// See `adaptive_rx`, for those that were sent.
+    pub adaptive_tx: Option<bool>,
     /// The offloads that are on, by the kernel's names (`rx-gro`, `tx-tcp-segmentation`); `None` where not read.
     pub features: Option<BTreeSet<String>>,
 }
@@ -89,6 +91,7 @@ const QUESTIONS: [Question; 4] = [
         settings.rx_frames = number(reply, 3);
         settings.tx_usecs = number(reply, 6);
         settings.adaptive_rx = attribute(reply, 11).first().map(|on| *on != 0);
+        settings.adaptive_tx = attribute(reply, 12).first().map(|on| *on != 0);
     }),
 ];
 
@@ -159,7 +162,7 @@ mod tests {
             word(5, UNKNOWN_SPEED),
             features,
             [word(2, 4_096), word(5, 4_096), word(6, 512), word(9, 256)].concat(),
-            [word(2, 50), word(3, 64), word(6, 8), encoded(11, &[1])].concat(),
+            [word(2, 50), word(3, 64), word(6, 8), encoded(11, &[1]), encoded(12, &[0])].concat(),
         ]
         .iter()
         .enumerate()
@@ -176,6 +179,7 @@ mod tests {
             rx_frames: Some(64),
             tx_usecs: Some(8),
             adaptive_rx: Some(true),
+            adaptive_tx: Some(false),
             features: Some(["rx-gro".to_owned()].into()),
         };
         assert_eq!(settings, expected);

@@ -155,6 +155,23 @@ fn bind_counts_what_was_sent_and_what_rndc_says() {
     has_settings(&digest, "bind", &[("tcp-clients", "150"), ("tcp-listen-queue", "10")]);
 }
 
+#[test]
+fn bind_counts_the_same_as_xml_and_in_its_statistics_file() {
+    let work = Workplace::new();
+    let Some(server) = real_server("bind", &with_parts(&["statistics", "control"])) else { return };
+    let channel = server.listener("statistics").unwrap();
+    // Writes the configuration of `rndc`.
+    rndc_stats(&server);
+    let (file, rndc) = (server.folder().join("named.stats"), server.folder().join("rndc.conf"));
+    for words in
+        [format!("bind=http://{channel}/xml/v3"), format!("bind={},rndc={}", file.display(), rndc.display())]
+    {
+        let (digest, _) = is_counted(&work, &server, &Watch { words, lacks: &[] });
+        has_settings(&digest, "bind", &[("tcp-clients", "150")]);
+        fs::remove_dir_all(work.path("run")).unwrap();
+    }
+}
+
 /// Lines of `rndc stats`, and the series of the same counters.
 const RNDC: &[(&str, &str)] = &[
     ("IPv4 requests received", "raw.nsstats.Requestv4"),
@@ -176,11 +193,12 @@ fn rndc_stats(server: &Server) -> Counts {
     let control = server.listener("control").unwrap();
     let config = server.folder().join("rndc.conf");
     let key = "key \"testbed\" { algorithm hmac-sha256; secret \"dGVzdGJlZA==\"; };\n";
-    fs::write(&config, format!("{key}options {{ default-key \"testbed\"; }};\n")).unwrap();
+    let (ip, port) = (control.ip(), control.port());
+    let options = format!("default-key \"testbed\"; default-server {ip}; default-port {port};");
+    fs::write(&config, format!("{key}options {{ {options} }};\n")).unwrap();
     let statistics = server.folder().join("named.stats");
     let _ = fs::remove_file(&statistics);
-    let [ip, port] = [control.ip().to_string(), control.port().to_string()];
-    printed(Command::new("rndc").arg("-c").arg(&config).args(["-s", &ip, "-p", &port, "stats"]));
+    printed(Command::new("rndc").arg("-c").arg(&config).arg("stats"));
     let text = fs::read_to_string(statistics).unwrap();
     let lines = text.lines().filter_map(|line| line.trim().split_once(' '));
     let mut counts = Counts::new();
