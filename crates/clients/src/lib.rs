@@ -27,13 +27,14 @@ mod selection;
 mod service;
 mod sets;
 mod share;
+mod timers;
 mod zone;
 
 pub use clients::{Ask, Clients};
 pub use description::check::{Checked, ENTRY_OCTETS};
 pub use description::{
-    Arrivals, Cache, Count, Description, DescriptionError, Event, EventKind, Lookups, Mobile, Names, Policy,
-    Retries, Stubs,
+    Arrivals, Cache, Count, Description, DescriptionError, Event, EventKind, Lookups, Mobile, Names,
+    OtherUsers, Policy, Retries, RetryServer, Stubs,
 };
 pub use procedure::{Ended, Outcome};
 pub use share::Share;

@@ -192,7 +192,7 @@ impl ClientModel for Model {
     fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>) {
         match response {
             Some(message) => self.clients.answered(query, at_ns, message),
-            None => self.clients.failed(query, at_ns),
+            None => self.clients.failed(query),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A key that is asked for u times a second, and lasts L seconds once it is stored, is stored anew 1/u seconds after it
 //! ended: so it is missed u/(1+uL) times a second, and it is valid for a part uL/(1+uL) of the time. Without evictions
 //! L is its TTL T, and the mean number of valid entries is the sum of those parts: the need of the keys. With a smaller
-//! cache of C entries, each policy has one unknown, which is found by halving an interval until the cache is full:
+//! cache of C places, each policy has one unknown, which is found by halving an interval until the cache is full:
 //!
 //! | policy | unknown | how true |
 //! |---|---|---|
@@ -13,6 +13,9 @@
 //! as exponential |
 //! | LFU | which keys stay: those asked for most often | an upper bound of the hits: a count that begins anew with
 //! each storing keeps less |
+//!
+//! Where a server is slow, a key is asked for P seconds before it is stored, and who needs it meanwhile waits for the
+//! same response: it is missed u/(1+u(P+L)) times a second. What is given up is stored for 0 s.
 //!
 //! With FIFO, LRU and LFU an entry that has expired keeps its place, so that they evict before the valid ones fill the
 //! cache; with TTL what has expired is evicted first.
@@ -32,6 +35,12 @@ pub struct Group {
     pub asked_per_s: f64,
     /// The TTL in seconds.
     pub ttl_s: f64,
+    /// How many places of the cache the entry of a key takes.
+    pub takes: f64,
+    /// Which part of what is asked is answered, and so stored.
+    pub answered: f64,
+    /// How long a question is asked until it is answered or given up, in seconds; who needs it meanwhile waits.
+    pub pending_s: f64,
     /// What brings it besides.
     pub brought: Option<Brought>,
 }
@@ -46,16 +55,16 @@ pub struct Brought {
 }
 
 impl Group {
-    /// Keys that are asked for, and not brought.
+    /// Keys that are asked for, and not brought; each takes one place.
     pub fn asked(keys: f64, asked_per_s: f64, ttl_s: f64) -> Self {
-        Group { keys, asked_per_s, ttl_s, brought: None }
+        Group { keys, asked_per_s, ttl_s, takes: 1.0, answered: 1.0, pending_s: 0.0, brought: None }
     }
 }
 
 /// How the keys do in a cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
-    /// The mean number of valid entries if none were evicted.
+    /// The mean number of places that valid entries would take if none were evicted.
     pub need: f64,
     /// The state of the cache.
     pub state: CacheState,
@@ -65,13 +74,13 @@ pub struct Solution {
     pub lost_s: Option<f64>,
 }
 
-/// Solves the model of a cache of `entries`.
+/// Solves the model of a cache of `entries` places.
 pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
     let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
     let ttl_s = |group: &Group| group.ttl_s;
     let free = evaluate(groups, ttl_s, |_, group, brought_per_s| live(group, brought_per_s, group.ttl_s));
     let need = free.used;
-    let keys: f64 = groups.iter().map(|group| group.keys).sum();
+    let keys: f64 = groups.iter().map(|group| group.keys * group.takes).sum();
     let state = if keys <= entries {
         CacheState::Fits
     } else if need <= entries {
@@ -80,7 +89,10 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
         CacheState::Overflows
     };
     let (missed_per_s, lost_s) = match policy {
-        _ if entries < 1.0 => (evaluate(groups, ttl_s, |_, _, _| (1.0, 0.0)).missed_per_s, None),
+        _ if entries < 1.0 => {
+            let none = |_, group: &Group, brought_per_s| live(group, brought_per_s, 0.0);
+            (evaluate(groups, ttl_s, none).missed_per_s, None)
+        }
         _ if state == CacheState::Fits => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
         Policy::Ttl => {
             let with = |lost_s: f64| {
@@ -100,7 +112,7 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
 
 /// What all groups together do.
 struct Evaluated {
-    /// Entries in the cache.
+    /// Places that are taken.
     used: f64,
     missed_per_s: Vec<f64>,
 }
@@ -123,7 +135,7 @@ fn evaluate(
         });
         let (missed, has_entry) = of_key(index, group, brought_per_s);
         missed_parts.push(missed);
-        used += group.keys * has_entry;
+        used += group.keys * group.takes * has_entry;
     }
     let missed_per_s = groups.iter().zip(&missed_parts);
     let missed_per_s = missed_per_s.map(|(group, missed)| group.keys * group.asked_per_s * missed).collect();
@@ -170,9 +182,9 @@ fn live(group: &Group, brought_per_s: f64, lasting_s: f64) -> (f64, f64) {
     if stored_per_s <= 0.0 {
         return (1.0, 0.0);
     }
-    let valid_s = mean_until_pause(brought_per_s, lasting_s);
-    let missed = 1.0 / (1.0 + stored_per_s * valid_s);
-    (missed, 1.0 - missed)
+    let valid_s = group.answered * mean_until_pause(brought_per_s, lasting_s);
+    let missed = 1.0 / (1.0 + stored_per_s * (group.pending_s + valid_s));
+    (missed, missed * stored_per_s * valid_s)
 }
 
 /// The mean time until a Poisson process of a rate makes a pause of `pause_s`, the pause included.
@@ -200,7 +212,8 @@ fn lru(group: &Group, brought_per_s: f64, idle_s: f64) -> (f64, f64) {
         left_s if left_s <= beyond_s * 1e-9 => group.ttl_s,
         left_s => idle_s + beyond_s * -(-left_s / beyond_s).exp_m1(),
     };
-    (1.0 / (1.0 + used_per_s * valid_s), has_entry)
+    let lasts_s = group.pending_s + group.answered * valid_s;
+    (1.0 / (1.0 + used_per_s * lasts_s), has_entry)
 }
 
 /// Finds how long an entry stays until the cache is full, and what is missed then.
@@ -226,11 +239,11 @@ fn lfu(groups: &[Group], entries: f64) -> Vec<f64> {
     let mut staying = vec![0.0; groups.len()];
     let mut room = entries;
     for (index, group) in by_rate {
-        let part = (room / group.keys).clamp(0.0, 1.0);
+        let part = (room / (group.keys * group.takes)).clamp(0.0, 1.0);
         if let Some(staying) = staying.get_mut(index) {
             *staying = part;
         }
-        room -= part * group.keys;
+        room -= part * group.keys * group.takes;
     }
     let of_key = |index: usize, group: &Group, brought_per_s: f64| {
         let part = staying.get(index).copied().unwrap_or(0.0);

@@ -152,14 +152,18 @@ fn questions(
 ) -> clients::Zone {
     let question = |what: &str, rtype: &str, names: f64, per_lookup: f64| {
         let of = answers.iter().find(|of| of.what == what && of.rtype == rtype);
-        let octets = of.map_or(0, |of| (of.octets.least + of.octets.most) / 2);
+        let mean = |sizes: fn(&AnswersOf) -> AnswerSizes| {
+            let mean = of.map_or(0, |of| (sizes(of).least + sizes(of).most) / 2);
+            u32::try_from(mean).unwrap_or(u32::MAX)
+        };
         Questions {
             qtype: rtype.to_owned(),
             names: (names.round() as u32).max(1),
             per_lookup: (per_lookup * 1e4).round() / 1e4,
             brought: 0.0,
             ttl_s: zone.ttl_s,
-            octets: u32::try_from(octets).unwrap_or(u32::MAX),
+            octets: mean(|of| of.octets),
+            records: mean(|of| of.records),
         }
     };
     let (tacs, areas) = areas;
