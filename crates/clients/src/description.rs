@@ -347,6 +347,16 @@ impl Description {
         Ok(description)
     }
 
+    /// The same clients with the records of another description: what its zones hold, and what its users look for.
+    #[must_use]
+    pub fn with_records_of(mut self, other: Description) -> Self {
+        if let (Names::Epc(own), Names::Epc(its)) = (&mut self.names, other.names) {
+            own.lookups = its.lookups;
+        }
+        self.zone = other.zone;
+        self
+    }
+
     /// Reads a description from its text.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ pub mod model;
 mod serving;
 mod what_if;
 
-pub use forecast::{Cure, Curves, Forecast, Line};
+pub use forecast::{Cure, Curves, Forecast, Line, Peak};
 pub use serving::{Asking, Serving};
 pub use what_if::{Case, Change};
 
@@ -52,6 +52,34 @@ pub struct Prediction {
     pub lost_s: Option<f64>,
     /// The queries by question.
     pub parts: Vec<Part>,
+}
+
+/// Messages of a second by type and transport.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Messages {
+    /// Over UDP.
+    pub udp_per_s: f64,
+    /// Over TCP, after truncated responses.
+    pub tcp_per_s: f64,
+    /// Over both, by type; the most asked type first.
+    pub by_type: Vec<(String, f64)>,
+}
+
+impl Prediction {
+    /// The messages by type and transport.
+    pub fn messages(&self) -> Messages {
+        let mut by_type: Vec<(String, f64)> = Vec::new();
+        for part in &self.parts {
+            let both = part.queries_per_s + part.truncated_per_s;
+            match by_type.iter_mut().find(|(qtype, _)| *qtype == part.qtype) {
+                Some((_, sum)) => *sum += both,
+                None => by_type.push((part.qtype.clone(), both)),
+            }
+        }
+        by_type.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let tcp_per_s = self.requests_per_s - self.queries_per_s;
+        Messages { udp_per_s: self.queries_per_s, tcp_per_s, by_type }
+    }
 }
 
 /// The queries of one kind of procedure for one type.
