@@ -215,6 +215,16 @@ impl Count {
         matches!(self, Count::Names | Count::Octets)
     }
 
+    /// What a size is counted in, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Count::Names => "names",
+            Count::Rrsets => "RRsets",
+            Count::Records => "records",
+            Count::Octets => "bytes",
+        }
+    }
+
     /// The least that an entry takes.
     pub(crate) fn least(self) -> u32 {
         match self {
@@ -341,10 +351,17 @@ impl Description {
         let wrong = |problem| DescriptionError::Wrong { path: shown(), problem };
         let text = read_text(path).map_err(|error| DescriptionError::Unreadable { path: shown(), error })?;
         let mut description = Self::parse(&text).map_err(wrong)?;
-        if let (Names::Stub(stubs), Some(folder)) = (&mut description.names, path.parent()) {
-            stubs.queries = folder.join(&stubs.queries);
+        if let Some(folder) = path.parent() {
+            description.find_queries_in(folder);
         }
         Ok(description)
+    }
+
+    /// Takes the file of queries of a `stub` as relative to a folder.
+    pub(crate) fn find_queries_in(&mut self, folder: &Path) {
+        if let Names::Stub(stubs) = &mut self.names {
+            stubs.queries = folder.join(&stubs.queries);
+        }
     }
 
     /// The same clients with the records of another description: what its zones hold, and what its users look for.

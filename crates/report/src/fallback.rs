@@ -1,8 +1,8 @@
 //! Transactions retried over TCP, and the members of a mix: sections of the summary of runs that have any.
 
-use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
+use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally, Truncated, TruncatedQuestion};
 use dnsdyno_record::{Digest, Headline, MemberInfo, MembersBy};
-use dnsdyno_text::layout::{NOTHING, Table, flow};
+use dnsdyno_text::layout::{NOTHING, Table, flow, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, percent, rate};
 use serde_json::{Map, Value, json};
@@ -51,7 +51,35 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
             flow(out, [name.to_owned()].into_iter().chain(counts), "   ", 2, 4, width);
         }
     }
+    let truncated = digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref());
+    if let Some(truncated) = truncated.filter(|truncated| truncated.total() > 0) {
+        write_questions(out, truncated, width);
+    }
 }
+
+/// Writes the questions that have fallen back most often.
+fn write_questions(out: &mut String, truncated: &Truncated, width: usize) {
+    let shown = &truncated.questions[..truncated.questions.len().min(MOST_SHOWN)];
+    let total = truncated.total();
+    let cells = |cell: &dyn Fn(&TruncatedQuestion) -> String| shown.iter().map(cell).collect::<Vec<_>>();
+    let mut table = Table::default();
+    table.left("truncated most", 0, cells(&|one| format!("{} {}", safe(&one.name), safe(&one.rtype))));
+    table.right("responses", 0, cells(&|one| count(one.count)));
+    table.right("of all", 0, cells(&|one| of(one.count, total)));
+    table.write(out, width);
+    let listed: u64 = shown.iter().map(|one| one.count).sum();
+    if total > listed {
+        let others = format!("{} to other questions", counted(total - listed, "response", "responses"));
+        let more = match truncated.not_told_apart {
+            0 => others,
+            n => format!("{others}; {} of them to more questions than are told apart", count(n)),
+        };
+        paragraph(out, &more, 2, 4, width);
+    }
+}
+
+/// Questions in the summary; the record and its JSON have a hundred.
+const MOST_SHOWN: usize = 10;
 
 /// Writes a line for each member of a mix.
 pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {

@@ -1,7 +1,7 @@
 //! The load that clients with caches will put on a server, as text and as JSON.
 
 use dnsdyno_clients::predict::{Case, Curves, Forecast, Messages, Part, Prediction};
-use dnsdyno_clients::{Count, Names, Policy};
+use dnsdyno_clients::{Names, Policy};
 use dnsdyno_measure::CacheState;
 use dnsdyno_text::layout::{Table, paragraph};
 use dnsdyno_text::units::{bytes, count, percent, rate};
@@ -151,7 +151,7 @@ const SETTINGS: &[Row] = &[
     ("clients", |case| count(case.description().clients.into())),
     ("size of each cache", |case| {
         let cache = case.description().cache;
-        format!("{} {}", count(cache.entries.into()), counted_in(cache.count))
+        format!("{} {}", count(cache.entries.into()), cache.count.words())
     }),
     ("evicted first", |case| policy(case.description().cache.policy).to_owned()),
     ("TTL in seconds", |case| count(case.ttl_s().into())),
@@ -184,7 +184,7 @@ const LOAD: &[Row] = &[
     ("bytes of responses a second", |case| bytes(case.prediction.octets_per_s)),
     ("answered from a cache", |case| percent(case.prediction.hit_ratio)),
     ("that a client's cache needs", |case| {
-        format!("{} {}", rate(case.prediction.need), counted_in(case.description().cache.count))
+        format!("{} {}", rate(case.prediction.need), case.description().cache.count.words())
     }),
     ("state of the caches", |case| number(case.prediction.state).to_string()),
 ];
@@ -251,16 +251,6 @@ fn number(state: CacheState) -> u8 {
         CacheState::Fits => 1,
         CacheState::Tight => 2,
         CacheState::Overflows => 3,
-    }
-}
-
-/// What the size of a cache is counted in.
-fn counted_in(count: Count) -> &'static str {
-    match count {
-        Count::Names => "names",
-        Count::Rrsets => "RRsets",
-        Count::Records => "records",
-        Count::Octets => "bytes",
     }
 }
 

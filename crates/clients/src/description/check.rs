@@ -44,6 +44,11 @@ impl Checked {
         &self.description
     }
 
+    /// What the caches of all clients may take in memory, in octets.
+    pub(crate) fn cache_octets(&self) -> u64 {
+        self.description.cache_octets()
+    }
+
     /// What procedures begin with: name, type and class on the wire.
     pub fn first_questions(&self) -> impl Iterator<Item = &[u8]> {
         self.first.iter().chain(&self.second).map(Vec::as_slice)
@@ -77,12 +82,16 @@ impl Description {
         Ok(Checked { description: self, first, second })
     }
 
+    fn cache_octets(&self) -> u64 {
+        let most_entries = u64::from(self.cache.entries / self.cache.count.least());
+        u64::from(self.clients) * most_entries * ENTRY_OCTETS
+    }
+
     fn check_clients(&self, memory_octets: u64) -> Result<(), DescriptionError> {
         require((1..=MOST_CLIENTS).contains(&self.clients), "clients", || {
             format!("{} is not from 1 to {MOST_CLIENTS}", self.clients)
         })?;
-        let most_entries = u64::from(self.cache.entries / self.cache.count.least());
-        let needed = u64::from(self.clients) * most_entries * ENTRY_OCTETS;
+        let needed = self.cache_octets();
         require(needed <= memory_octets, "cache.entries", || {
             let least = u64::from(self.cache.count.least());
             let fitting = memory_octets / ENTRY_OCTETS / u64::from(self.clients) * least;
@@ -319,11 +328,17 @@ fn not_negative(key: &str, given: f64) -> Result<(), DescriptionError> {
     })
 }
 
-fn require(holds: bool, key: &str, problem: impl FnOnce() -> String) -> Result<(), DescriptionError> {
+/// Refuses a value that cannot be used.
+pub(crate) fn require(
+    holds: bool,
+    key: &str,
+    problem: impl FnOnce() -> String,
+) -> Result<(), DescriptionError> {
     if holds { Ok(()) } else { Err(value(key, &problem())) }
 }
 
-fn value(key: &str, problem: &str) -> DescriptionError {
+/// A value that cannot be used.
+pub(crate) fn value(key: &str, problem: &str) -> DescriptionError {
     DescriptionError::Value { key: key.to_owned(), problem: problem.to_owned() }
 }
 

@@ -345,6 +345,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
         queries_per_client: PerClient::of([3, 3, 700]),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched,
