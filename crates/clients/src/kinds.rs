@@ -69,6 +69,26 @@ impl Kinds {
         list.iter().enumerate().map(|(at, given)| kind(at, given)).collect::<Result<_, _>>().map(Kinds)
     }
 
+    /// The clients of one kind. Without a name there must be only one kind.
+    ///
+    /// # Errors
+    /// There is no such kind, or there are several and none is named.
+    pub fn one(self, name: Option<&str>) -> Result<Description, DescriptionError> {
+        let names = self.0.iter().map(|kind| kind.name.as_str()).collect::<Vec<_>>().join(", ");
+        let (number, mut kinds) = (self.0.len(), self.0.into_iter());
+        let found = match name {
+            Some(name) => kinds.find(|kind| kind.name == name),
+            None => kinds.next().filter(|_| number == 1),
+        };
+        found.map(|kind| kind.description).ok_or_else(|| {
+            let problem = match name {
+                Some(name) => format!("there is no kind `{name}`: name one of these: {names}"),
+                None => format!("there are {number} kinds of clients: name one with --kind: {names}"),
+            };
+            value("kinds", &problem)
+        })
+    }
+
     /// Checks all values. `memory_octets` is what all caches may take.
     ///
     /// # Errors
@@ -160,6 +180,13 @@ mod tests {
         assert_eq!(checked.first_questions().count(), 4);
         let one = Kinds::parse(&MME.replace(r#""name": "MME", "#, "")).unwrap();
         assert_eq!(one.check(1 << 32).unwrap().names(), [] as [String; 0]);
+
+        let both = parse(&[MME, SGSN]).unwrap();
+        assert_eq!(both.clone().one(Some("SGSN")).unwrap().clients, 3);
+        let unnamed = both.clone().one(None).unwrap_err().to_string();
+        assert!(unnamed.contains("name one with --kind: MME, SGSN"), "{unnamed}");
+        assert!(both.one(Some("GGSN")).unwrap_err().to_string().contains("no kind `GGSN`"));
+        assert_eq!(parse(&[MME]).unwrap().one(None).unwrap().clients, 1);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl SimulatedClients {
         let mut types = Vec::new();
         for kind in self.checked.kinds() {
             let of_kind = match kind.description().names {
-                Names::Epc(_) => &[TYPE_NAPTR, TYPE_SRV, TYPE_A, TYPE_AAAA],
+                Names::Epc(_) => &[TYPE_NAPTR, TYPE_SRV, TYPE_A, TYPE_AAAA][..],
                 Names::Stub(_) => self.first.queries.types(),
             };
             types.extend(of_kind.iter().filter(|rtype| !types.contains(*rtype)).copied().collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use dnsdyno_clients::predict::{Case, Change, Forecast, Serving};
-use dnsdyno_clients::{Description, Policy};
+use dnsdyno_clients::{Kinds, Policy};
 use dnsdyno_report::{prediction_json, prediction_text};
 use dnsdyno_text::notation::parse_duration_ns;
 
@@ -37,6 +37,9 @@ struct PredictFlags {
     /// its zones hold and what its users look for; clients, caches and rates are those of FILE
     #[arg(long, value_name = "FILE")]
     after: Option<PathBuf>,
+    /// Of descriptions of several kinds of clients: the kind
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
     /// After the change: how many clients there are
     #[arg(long, value_name = "N", value_parser = number)]
     clients: Option<u32>,
@@ -98,7 +101,10 @@ pub(crate) fn epc(flags: &EpcFlags) -> Outcome {
 }
 
 fn predict(flags: &PredictFlags) -> Result<Forecast, Failure> {
-    let read = |path: &Path| Description::read(path).map_err(Failure::bad_input);
+    let read = |path: &Path| {
+        let kinds = Kinds::read(path).map_err(Failure::bad_input)?;
+        kinds.one(flags.kind.as_deref()).map_err(Failure::bad_input)
+    };
     let now = Case::new(read(&flags.description)?, flags.edns_size).map_err(Failure::bad_input)?;
     let (change, serving) = (flags.change(), flags.serving());
     let records = flags.after.as_deref().map(read).transpose()?;
