@@ -45,6 +45,8 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
     if let Some(fallback) = &digest.tally().fallback {
         all.extend(of_fallback(fallback));
     }
+    let truncated = tables::truncated(digest);
+    all.extend(truncated.map(|table| as_is("truncated", "Questions that fell back to TCP", &table)));
     all.extend(tables::workers(digest).map(|table| as_is("workers", "By worker", &table)));
     all.extend(of_watched(digest));
     all.push(table(
