@@ -24,11 +24,13 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// That of one interval; `None` where it sent nothing, or lacks the part of an agent.
+    /// That of one interval; `None` where it sent nothing, lacks the part of an agent, or was covered by less than half:
+    /// a few messages in a millisecond are no peak.
     pub(crate) fn of(interval: &Interval) -> Option<Peak> {
         let tally = &interval.tally;
         let covered_ns = interval.covered_ns();
-        if tally.requests == 0 || covered_ns == 0 || interval.is_partial() {
+        let length_ns = interval.to_ns.saturating_sub(interval.from_ns);
+        if tally.requests == 0 || covered_ns < length_ns.div_ceil(2) || interval.is_partial() {
             return None;
         }
         Some(Peak {
@@ -91,7 +93,15 @@ mod tests {
     #[test]
     fn the_peak_is_the_interval_with_the_highest_rate_and_the_first_of_equal_ones() {
         let mut peak = None;
-        let seconds = [(5, None), (9, None), (9, None), (6, Some(500_000_000)), (1, Some(0)), (7, None)];
+        let seconds = [
+            (5, None),
+            (9, None),
+            (9, None),
+            (6, Some(500_000_000)),
+            (1, Some(0)),
+            (9, Some(1_000)),
+            (7, None),
+        ];
         for (index, (requests, covered_ns)) in (0..).zip(seconds) {
             Peak::merge(&mut peak, Peak::of(&second(index, requests, covered_ns)).as_ref());
             if index == 2 {
