@@ -46,8 +46,7 @@ impl TruncatedQuestions {
         let hash = hash_of(question);
         let mask = self.places.len().wrapping_sub(1);
         let mut place = hash as usize & mask;
-        loop {
-            let Some(number) = self.places.get(place).copied() else { break };
+        while let Some(number) = self.places.get(place).copied() {
             let Some(at) = usize::from(number).checked_sub(1) else { break };
             if let Some(counted) = self.counted.get_mut(at)
                 && counted.hash == hash

@@ -116,10 +116,10 @@ pub fn summary_json(digest: &Digest) -> Value {
         "workers": workers(digest),
         "connections": connections::as_json(digest),
         "fallback": fallback,
-        "truncated": digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref()),
         "mix": mix,
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     });
+    object["truncated"] = json!(digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref()));
     object["peak"] = peak(digest);
     object["clients_with_caches"] = clients_with_caches(digest);
     object["partial_intervals"] = digest.partial_intervals().into();
