@@ -76,7 +76,6 @@ pub struct Solution {
 
 /// Solves the model of a cache of `entries` places.
 pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
-    let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
     let ttl_s = |group: &Group| group.ttl_s;
     let free = evaluate(groups, ttl_s, |_, group, brought_per_s| live(group, brought_per_s, group.ttl_s));
     let need = free.used;
@@ -88,12 +87,25 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
     } else {
         CacheState::Overflows
     };
-    let (missed_per_s, lost_s) = match policy {
+    let (missed_per_s, lost_s) = match state {
+        CacheState::Fits if entries >= 1.0 => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
+        _ => {
+            let groups = storable(groups, entries);
+            let room = free_room(&groups, |room| missed(policy, &groups, entries - room).0);
+            missed(policy, &groups, entries - room)
+        }
+    };
+    Solution { need, state, missed_per_s, lost_s }
+}
+
+/// What is missed of a cache that is full, and how much of its TTL an entry loses.
+fn missed(policy: Policy, groups: &[Group], entries: f64) -> (Vec<f64>, Option<f64>) {
+    let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
+    match policy {
         _ if entries < 1.0 => {
             let none = |_, group: &Group, brought_per_s| live(group, brought_per_s, 0.0);
-            (evaluate(groups, ttl_s, none).missed_per_s, None)
+            (evaluate(groups, |group| group.ttl_s, none).missed_per_s, None)
         }
-        _ if state == CacheState::Fits => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
         Policy::Ttl => {
             let with = |lost_s: f64| {
                 let left_s = |group: &Group| (group.ttl_s - lost_s).max(0.0);
@@ -106,9 +118,42 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
         Policy::Fifo => (fill(groups, entries, longest_s, fifo), None),
         Policy::Lru => (fill(groups, entries, longest_s, lru), None),
         Policy::Lfu => (lfu(groups, entries), None),
-    };
-    Solution { need, state, missed_per_s, lost_s }
+    }
 }
+
+/// The groups as a cache of so many places stores them: what takes more than all of them is never stored.
+fn storable(groups: &[Group], entries: f64) -> Vec<Group> {
+    let stored = |group: &Group| {
+        let answered = if group.takes > entries { 0.0 } else { group.answered };
+        Group { answered, ..group.clone() }
+    };
+    groups.iter().map(stored).collect()
+}
+
+/// How many places are free on average, because what is evicted takes more than what comes: with entries of sizes s it
+/// is E(s²)/2E(s) - 1/2, the mean overshoot of a sum of them; 0 where each takes one place.
+fn free_room(groups: &[Group], missed_with: impl Fn(f64) -> Vec<f64>) -> f64 {
+    let mut room = 0.0;
+    if groups.iter().all(|group| group.takes <= 1.0) {
+        return room;
+    }
+    for _ in 0..ROOM_ROUNDS {
+        let stored = missed_with(room)
+            .into_iter()
+            .zip(groups)
+            .map(|(missed, group)| (missed * group.answered, group.takes));
+        let (sum, squares) = stored.fold((0.0, 0.0), |(sum, squares), (per_s, takes)| {
+            (sum + per_s * takes, squares + per_s * takes * takes)
+        });
+        let overshoot = if sum > 0.0 { squares / sum / 2.0 - 0.5 } else { 0.0 };
+        // What is stored depends on the room, and little.
+        room = (room + overshoot) / 2.0;
+    }
+    room
+}
+
+/// After these the room moves by less than a thousandth of itself.
+const ROOM_ROUNDS: u32 = 10;
 
 /// What all groups together do.
 struct Evaluated {
@@ -197,7 +242,8 @@ fn mean_until_pause(per_s: f64, pause_s: f64) -> f64 {
 fn fifo(group: &Group, brought_per_s: f64, stay_s: f64) -> (f64, f64) {
     let (missed, valid) = live(group, brought_per_s, group.ttl_s.min(stay_s));
     let expired_s = (stay_s - group.ttl_s).max(0.0);
-    (missed, valid + missed * -(-expired_s * (group.asked_per_s + brought_per_s)).exp_m1())
+    let kept = -(-expired_s * (group.asked_per_s + brought_per_s)).exp_m1();
+    (missed, valid + missed * group.answered * kept)
 }
 
 /// With LRU, where an entry leaves `idle_s` after its last use.
@@ -213,7 +259,7 @@ fn lru(group: &Group, brought_per_s: f64, idle_s: f64) -> (f64, f64) {
         left_s => idle_s + beyond_s * -(-left_s / beyond_s).exp_m1(),
     };
     let lasts_s = group.pending_s + group.answered * valid_s;
-    (1.0 / (1.0 + used_per_s * lasts_s), has_entry)
+    (1.0 / (1.0 + used_per_s * lasts_s), has_entry * group.answered)
 }
 
 /// Finds how long an entry stays until the cache is full, and what is missed then.
@@ -238,7 +284,7 @@ fn lfu(groups: &[Group], entries: f64) -> Vec<f64> {
     by_rate.sort_by(|(_, a), (_, b)| b.asked_per_s.total_cmp(&a.asked_per_s));
     let mut staying = vec![0.0; groups.len()];
     let mut room = entries;
-    for (index, group) in by_rate {
+    for (index, group) in by_rate.into_iter().filter(|(_, group)| group.answered > 0.0) {
         let part = (room / (group.keys * group.takes)).clamp(0.0, 1.0);
         if let Some(staying) = staying.get_mut(index) {
             *staying = part;

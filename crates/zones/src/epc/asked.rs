@@ -265,7 +265,7 @@ mod tests {
             let predicted = predict(&description.clone().check(u64::MAX).unwrap(), &zone, 1_232).unwrap();
             let simulated = simulated(&description, &version.zone);
             let off = predicted.queries_per_s / simulated - 1.0;
-            assert!(off.abs() < 0.1, "predicted {:.1}, simulated {simulated:.1}", predicted.queries_per_s);
+            assert!(off.abs() < 0.15, "predicted {:.1}, simulated {simulated:.1}", predicted.queries_per_s);
             predicted
         });
         let [before, after] = loads;
