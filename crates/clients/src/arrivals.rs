@@ -38,6 +38,8 @@ pub(crate) struct Arrival {
     pub(crate) first: u32,
     /// The access point by its index.
     pub(crate) second: u32,
+    /// The kind of the user, as in [`of_users`](crate::sets::of_users).
+    pub(crate) users: u8,
 }
 
 /// The arrivals at the clients of a worker.
@@ -57,6 +59,8 @@ pub(crate) struct Arrivals {
     areas: Option<WeightedAliasIndex<f64>>,
     /// Which access point, or line of the queries.
     names: Option<WeightedAliasIndex<f64>>,
+    /// Which kind of user; `None` where there is only one.
+    users: Option<WeightedAliasIndex<f64>>,
     planned: Vec<Planned>,
     /// The instant of each planned thing that is to come, and its index.
     order: BinaryHeap<Reverse<(u64, usize)>>,
@@ -112,6 +116,7 @@ impl Arrivals {
             spread,
             areas: WeightedAliasIndex::new(of_worker).ok(),
             names: WeightedAliasIndex::new(zipf(names.len(), given.apn_zipf)).ok(),
+            users: kinds_of_users(&description.names),
             planned: Vec::new(),
             order: BinaryHeap::new(),
         };
@@ -181,7 +186,8 @@ impl Arrivals {
             _ => 0,
         };
         let (first, second) = if self.stub { (name, 0) } else { (area, name) };
-        Arrival { kind, client, first, second }
+        let users = self.users.as_ref().map_or(0, |users| users.sample(&mut self.random) as u8);
+        Arrival { kind, client, first, second, users }
     }
 
     fn plan(&mut self, event: &Event, checked: &Checked, weights: &[f64]) {
@@ -259,6 +265,17 @@ impl Arrivals {
         let kind = if self.stub { ProcedureKind::Lookup } else { ProcedureKind::Attach };
         Some(Happening::Arrival(self.arrival(kind, area, client)))
     }
+}
+
+/// The parts of the kinds of users, where there are several.
+fn kinds_of_users(names: &Names) -> Option<WeightedAliasIndex<f64>> {
+    let Names::Epc(mobile) = names else { return None };
+    let others = mobile.lookups.others.iter().map(|users| users.part);
+    let rest = (1.0 - others.clone().sum::<f64>()).max(0.0);
+    if mobile.lookups.others.is_empty() {
+        return None;
+    }
+    WeightedAliasIndex::new(std::iter::once(rest).chain(others).collect()).ok()
 }
 
 /// The first of `left` instants that are drawn evenly from the time between two.

@@ -11,17 +11,17 @@ use crate::ids::QuestionId;
 pub(crate) enum State {
     /// Nobody asks it: the slot is free.
     Free,
-    /// To be sent.
+    /// To be sent, for the first time or again.
     Ready,
-    /// Sent.
+    /// Sent, and waited for: until a response comes, or the timer of the last query ends.
     Sent,
-    /// To be asked again when it is due, or to be given up.
-    Waiting,
 }
 
 /// A question of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
+    /// Which of the questions that have had this number.
+    pub(crate) serial: u64,
     pub(crate) client: u32,
     pub(crate) question: QuestionId,
     pub(crate) kind: ProcedureKind,
@@ -29,7 +29,7 @@ pub(crate) struct Asked {
     pub(crate) state: State,
     /// How often it was asked again.
     pub(crate) retries: u32,
-    /// When it was, or will be, due: with [`State::Waiting`] after the last retry, when it is given up.
+    /// When its last query was, or will be, due.
     pub(crate) due_ns: u64,
     /// The first of those who wait.
     first: Option<u32>,
@@ -51,6 +51,7 @@ pub(crate) struct Asks {
     by_question: HashTable<u32>,
     waiters: Vec<Waiter>,
     free_waiters: Vec<u32>,
+    serials: u64,
     hasher: DefaultHashBuilder,
 }
 
@@ -74,8 +75,9 @@ impl Asks {
         step: LookupStep,
         due_ns: u64,
     ) -> u32 {
-        let asked =
-            Asked { client, question, kind, step, state: State::Ready, retries: 0, due_ns, first: None };
+        self.serials += 1;
+        let (serial, state) = (self.serials, State::Ready);
+        let asked = Asked { serial, client, question, kind, step, state, retries: 0, due_ns, first: None };
         let id = put(&mut self.slots, &mut self.free, asked);
         let (slots, hasher) = (&self.slots, &self.hasher);
         let rehash = |id: &u32| {
@@ -92,6 +94,11 @@ impl Asks {
 
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Asked> {
         self.slots.get_mut(id as usize).filter(|asked| asked.state != State::Free)
+    }
+
+    /// Whether a question is still asked.
+    pub(crate) fn is(&self, id: u32, serial: u64) -> bool {
+        self.get(id).is_some_and(|asked| asked.serial == serial)
     }
 
     /// Lets a procedure wait for the response.

@@ -10,6 +10,9 @@
 //! | LRU | the number of the last use |
 //! | LFU | the number of uses, then that of the last use |
 //!
+//! An entry takes one of a cache's places, or as many as it has records or octets. What takes more than there are in all
+//! is not stored.
+//!
 //! An entry that has expired keeps its place until it is asked for or evicted, as nothing looks at it before.
 
 use dnsdyno_measure::CachingClients;
@@ -36,6 +39,19 @@ struct Entry {
     place: u32,
     expires_ns: u64,
     ttl_s: u32,
+    /// How many places it takes.
+    takes: u32,
+}
+
+/// What is stored at a question.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored {
+    /// The number of what was said.
+    pub(crate) value: u32,
+    /// For how many seconds it is valid.
+    pub(crate) ttl_s: u32,
+    /// How many places it takes.
+    pub(crate) takes: u32,
 }
 
 /// An entry in the order of its client. Its rank stands here, so that finding a place in the order reads no entries:
@@ -61,7 +77,9 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Cache {
     policy: Policy,
-    capacity: usize,
+    capacity: u64,
+    /// The places that are taken, by client.
+    taken: Vec<u64>,
     entries: Vec<Entry>,
     free: Vec<u32>,
     table: HashTable<u32>,
@@ -74,13 +92,13 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Caches of `capacity` entries for each of `clients`.
-    pub(crate) fn new(policy: Policy, capacity: u32, clients: usize) -> Self {
-        let capacity = capacity as usize;
-        let total = capacity * clients;
+    /// Caches of `capacity` places for each of `clients`; an entry takes at least `least` of them.
+    pub(crate) fn new(policy: Policy, capacity: u32, least: u32, clients: usize) -> Self {
+        let total = (capacity / least.max(1)) as usize * clients;
         Cache {
             policy,
-            capacity,
+            capacity: u64::from(capacity),
+            taken: vec![0; clients],
             // Memory that is not written is not taken: what caches never hold costs addresses only.
             entries: Vec::with_capacity(total),
             free: Vec::new(),
@@ -120,23 +138,29 @@ impl Cache {
         Found::Valid(value)
     }
 
-    /// Stores what a response says for `ttl_s` seconds. With 0 it is not stored (RFC 2181 §8), and neither is anything
-    /// in a cache without entries.
+    /// Stores what a response says, for a client and a question. With a TTL of 0 it is not stored (RFC 2181 §8), and
+    /// neither is what has no room in an empty cache.
     pub(crate) fn put(
         &mut self,
-        client: u32,
-        question: QuestionId,
-        value: u32,
-        ttl_s: u32,
+        (client, question): (u32, QuestionId),
+        stored: Stored,
         now_ns: u64,
         counts: &mut CachingClients,
     ) {
-        if ttl_s == 0 || self.capacity == 0 {
+        let Stored { value, ttl_s, takes } = stored;
+        if ttl_s == 0 || u64::from(takes) > self.capacity {
             return;
         }
         let expires_ns = now_ns + u64::from(ttl_s) * NS_PER_S;
         self.uses += 1;
-        if let Some(number) = self.find(client, question) {
+        // What says as much as before is stored again in its place; what grew or shrank is stored anew.
+        let known = self.find(client, question);
+        let same = known.filter(|number| self.entries[*number as usize].takes == takes);
+        if let (Some(number), None) = (known, same) {
+            self.remove(number);
+            counts.refreshed += 1;
+        }
+        if let Some(number) = same {
             counts.refreshed += 1;
             let entry = &mut self.entries[number as usize];
             (entry.value, entry.ttl_s, entry.expires_ns) = (value, ttl_s, expires_ns);
@@ -147,17 +171,17 @@ impl Cache {
             }
             return;
         }
-        if self.order(client).len() >= self.capacity {
+        while self.taken[client as usize] + u64::from(takes) > self.capacity {
             self.evict(client, now_ns, counts);
         }
         self.evicted.forget(client, question);
-        counts.stored += 1;
+        counts.stored += u64::from(known.is_none());
         let rank = match self.policy {
             Policy::Ttl => expires_ns,
             Policy::Fifo | Policy::Lru => self.uses,
             Policy::Lfu => (1 << USES_SHIFT) | self.uses,
         };
-        self.insert(Entry { question, client, value, place: 0, expires_ns, ttl_s }, rank);
+        self.insert(Entry { question, client, value, place: 0, expires_ns, ttl_s, takes }, rank);
     }
 
     /// Clears the cache of a client.
@@ -210,6 +234,7 @@ impl Cache {
 
     fn insert(&mut self, entry: Entry, rank: u64) {
         let client = entry.client;
+        self.taken[client as usize] += u64::from(entry.takes);
         let hash = self.hasher.hash_one((client, entry.question));
         let number = match self.free.pop() {
             Some(number) => {
@@ -236,6 +261,7 @@ impl Cache {
     fn remove(&mut self, number: u32) {
         let (client, question, place) = {
             let entry = &self.entries[number as usize];
+            self.taken[entry.client as usize] -= u64::from(entry.takes);
             (entry.client, entry.question, entry.place as usize)
         };
         let hash = self.hasher.hash_one((client, question));

@@ -6,8 +6,7 @@
 //!                  └────────────┴──────── answered, failed ◄──────┘
 //! ```
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use dnsdyno_measure::{CachingClients, LookupStep, ProcedureKind};
 use rand::SeedableRng;
@@ -26,6 +25,7 @@ use crate::response::{Useless, Wanted};
 use crate::selection::Selection;
 use crate::sets::Known;
 use crate::share::Share;
+use crate::timers::{Timer, Timers};
 
 /// So many procedures of a worker are under way at most: of users that arrive then, `turned_away` counts. A server
 /// that does not answer at all must not fill the memory; half a million take some 250 MB.
@@ -38,7 +38,7 @@ pub struct Ask {
     pub id: u32,
     /// When it should leave.
     pub due_ns: u64,
-    /// How long the client waits for a response before it asks again.
+    /// How long the client waits for a response before it asks again. It still takes one that comes later.
     pub wait_ns: u64,
     /// The client, from 0 on, of all clients of the run.
     pub client: u32,
@@ -48,6 +48,16 @@ pub struct Ask {
     pub step: LookupStep,
     /// 0, or which retry it is.
     pub retry: u32,
+}
+
+/// A query that was handed out, until it ends. Its question may have ended before: by the response to another query,
+/// or because it was given up.
+#[derive(Debug, Clone, Copy)]
+struct Query {
+    question: QuestionId,
+    ask: u32,
+    /// Of its question; `None`: the query has ended.
+    serial: Option<u64>,
 }
 
 /// The clients of one worker.
@@ -61,9 +71,10 @@ pub struct Clients {
     first: Vec<QuestionId>,
     second: Vec<QuestionId>,
     arrivals: Arrivals,
-    /// Questions that wait to be asked again or to be given up: when, a number that keeps their order, and which.
-    waiting: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    waits: u64,
+    timers: Timers,
+    /// By their numbers.
+    queries: Vec<Query>,
+    free_queries: Vec<u32>,
     is_finished: bool,
 }
 
@@ -82,7 +93,7 @@ impl Clients {
         };
         let (first, second) = (number(&checked.first), number(&checked.second));
         known.end_of_description();
-        let clients = share.clients(description.clients) as usize;
+        let (clients, cache) = (share.clients(description.clients) as usize, description.cache);
         Clients {
             following: Resolution {
                 share,
@@ -90,7 +101,7 @@ impl Clients {
                 count: description.cache.count,
                 known,
                 responses: Responses::default(),
-                cache: Cache::new(description.cache.policy, description.cache.entries, clients),
+                cache: Cache::new(cache.policy, cache.entries, cache.count.least(), clients),
                 selection: Selection::default(),
                 random: Xoshiro256PlusPlus::seed_from_u64(seed),
                 procedures: Procedures::default(),
@@ -105,8 +116,9 @@ impl Clients {
             first,
             second,
             arrivals: Arrivals::new(checked, share, seed, start_ns),
-            waiting: BinaryHeap::new(),
-            waits: 0,
+            timers: Timers::default(),
+            queries: Vec::new(),
+            free_queries: Vec::new(),
             is_finished: false,
         }
     }
@@ -117,22 +129,22 @@ impl Clients {
         if let Some(asked) = self.following.ready.front().and_then(|id| self.following.asks.get(*id)) {
             return Some(asked.due_ns);
         }
-        let waiting = self.waiting.peek().map(|Reverse((due_ns, ..))| *due_ns);
-        waiting.into_iter().chain(self.next_arrival_ns()).min()
+        self.timers.next_ns().into_iter().chain(self.next_arrival_ns()).min()
     }
 
     /// Lets everything happen that does until `now_ns`, up to the next query that is due; `None` if there is none.
     pub fn next_ask(&mut self, now_ns: u64) -> Option<Ask> {
         loop {
-            if let Some(id) = self.following.ready.pop_front() {
-                return self.hand_out(id);
+            while let Some(id) = self.following.ready.pop_front() {
+                if let Some(ask) = self.hand_out(id) {
+                    return Some(ask);
+                }
             }
-            let waiting_ns = self.waiting.peek().map(|Reverse((due_ns, ..))| *due_ns);
+            let timer_ns = self.timers.next_ns();
             let arrival_ns = self.next_arrival_ns();
-            match (waiting_ns, arrival_ns) {
-                (Some(waiting_ns), arrival_ns)
-                    if waiting_ns <= now_ns
-                        && arrival_ns.is_none_or(|arrival_ns| waiting_ns <= arrival_ns) =>
+            match (timer_ns, arrival_ns) {
+                (Some(timer_ns), arrival_ns)
+                    if timer_ns <= now_ns && arrival_ns.is_none_or(|arrival_ns| timer_ns <= arrival_ns) =>
                 {
                     self.end_wait();
                 }
@@ -144,16 +156,19 @@ impl Clients {
 
     /// The question of a query that is not ended: name, type and class on the wire.
     pub fn question(&self, id: u32) -> &[u8] {
-        self.following.asks.get(id).map_or(&[], |asked| self.following.known.names.asked(asked.question))
+        let query = self.queries.get(id as usize).filter(|query| query.serial.is_some());
+        query.map_or(&[], |query| self.following.known.names.asked(query.question))
     }
 
     /// Ends a query with the whole response to it. If the response was truncated, it is that over TCP: a truncated one
     /// is of no use to a client.
     ///
     /// A response that cannot be used (malformed, truncated, an RCODE such as SERVFAIL or REFUSED) is as none: the
-    /// client asks again when it would have without. So a server in trouble is not asked more at once.
+    /// client asks again when it would have without. So a server in trouble is not asked more at once. Nor is one of use
+    /// whose question has ended, by the response to an earlier or a later query.
     pub fn answered(&mut self, id: u32, at_ns: u64, message: &[u8]) {
-        let Some((client, question)) = self.sent(id) else { return };
+        let Some(ask) = self.end_query(id) else { return };
+        let Some((client, question)) = self.sent(ask) else { return };
         let read = self.following.responses.read(
             message,
             question,
@@ -168,8 +183,9 @@ impl Clients {
                 {
                     self.following.counts.changed += 1;
                 }
-                self.following.store(client, question, bundle, at_ns);
-                let mut next = self.following.asks.end(id);
+                self.following.store((client, question), bundle, message.len(), at_ns);
+                let mut next = self.following.asks.end(ask);
+                self.timers.drop_ended(&self.following.asks);
                 while let Some(waiter) = self.following.asks.waiter(&mut next) {
                     self.following.resolve(waiter, question, bundle, at_ns);
                 }
@@ -182,17 +198,15 @@ impl Clients {
                     Useless::Excess => &mut self.following.counts.excess,
                 };
                 *counter += 1;
-                self.wait_to_retry(id, at_ns);
             }
         }
     }
 
-    /// Ends a query without a response. The client asks again after `first_s` seconds since it was due, then after
-    /// twice that, and so on; and it gives the question up when the time after the last retry is over.
-    pub fn failed(&mut self, id: u32, at_ns: u64) {
-        if self.sent(id).is_some() {
-            self.wait_to_retry(id, at_ns);
-        }
+    /// Ends a query without a response. Whether it ends or not, the client asks again after `first_s` seconds since it
+    /// was due, then after twice that, and so on; and it gives the question up when the time after the last retry is
+    /// over.
+    pub fn failed(&mut self, id: u32) {
+        self.end_query(id);
     }
 
     /// Ends all: procedures under way count as interrupted, and nothing is asked any longer. Queries that are not ended
@@ -200,7 +214,9 @@ impl Clients {
     pub fn finish(&mut self, at_ns: u64) {
         self.is_finished = true;
         self.following.ready.clear();
-        self.waiting.clear();
+        self.timers.clear();
+        self.queries.iter_mut().for_each(|query| query.serial = None);
+        self.free_queries = (0..self.queries.len() as u32).collect();
         self.following.asks = Asks::default();
         for number in self.following.procedures.under_way() {
             self.following.end(number, Outcome::Interrupted, at_ns);
@@ -249,7 +265,7 @@ impl Clients {
     }
 
     fn begin(&mut self, arrival: Arrival, at_ns: u64) {
-        let Arrival { kind, client, first, second } = arrival;
+        let Arrival { kind, client, first, second, users } = arrival;
         if self.following.procedures.len() >= MOST_PROCEDURES {
             self.following.counts.turned_away.add(kind, 1);
             return;
@@ -258,6 +274,7 @@ impl Clients {
         self.following.counts.begun.add(kind, 1);
         let number = self.following.procedures.begin(kind, client, at_ns);
         let procedure = self.following.procedures.get_mut(number);
+        procedure.users = users;
         if kind == ProcedureKind::Attach {
             procedure.second = self.second.get(second as usize).copied();
         }
@@ -265,19 +282,45 @@ impl Clients {
     }
 
     fn hand_out(&mut self, id: u32) -> Option<Ask> {
-        let first_wait_ns = self.first_wait_ns;
-        let asked = self.following.asks.get_mut(id)?;
+        let asked = self.following.asks.get_mut(id).filter(|asked| asked.state == State::Ready)?;
         asked.state = State::Sent;
+        let asked = *asked;
         self.following.known.names.prepare(asked.question);
+        let wait_ns = self.first_wait_ns << asked.retries;
+        let timer = Timer { due_ns: asked.due_ns.saturating_add(wait_ns), ask: id, serial: asked.serial };
+        self.timers.start(asked.retries, timer);
+        let query = Query { question: asked.question, ask: id, serial: Some(asked.serial) };
         Some(Ask {
-            id,
+            id: self.begin_query(query),
             due_ns: asked.due_ns,
-            wait_ns: first_wait_ns << asked.retries,
+            wait_ns,
             client: self.following.share.global(asked.client),
             kind: asked.kind,
             step: asked.step,
             retry: asked.retries,
         })
+    }
+
+    fn begin_query(&mut self, query: Query) -> u32 {
+        match self.free_queries.pop() {
+            Some(id) => {
+                self.queries[id as usize] = query;
+                id
+            }
+            None => {
+                self.queries.push(query);
+                (self.queries.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Ends a query; its question, if that has not ended.
+    fn end_query(&mut self, id: u32) -> Option<u32> {
+        let query = self.queries.get_mut(id as usize)?;
+        let serial = query.serial.take()?;
+        self.free_queries.push(id);
+        let ask = query.ask;
+        self.following.asks.is(ask, serial).then_some(ask)
     }
 
     /// Counts a query that was handed out, when it is sent: the run may end before.
@@ -291,39 +334,33 @@ impl Clients {
         }
     }
 
-    /// Client and question of a query that was handed out and has not ended.
-    fn sent(&self, id: u32) -> Option<(u32, QuestionId)> {
-        let asked = self.following.asks.get(id).filter(|asked| asked.state == State::Sent)?;
-        Some((asked.client, asked.question))
+    /// Client and question of what is asked.
+    fn sent(&self, ask: u32) -> Option<(u32, QuestionId)> {
+        self.following.asks.get(ask).map(|asked| (asked.client, asked.question))
     }
 
-    /// Lets a question wait for the end of the time that the client gives to a response.
-    fn wait_to_retry(&mut self, id: u32, at_ns: u64) {
-        let first_wait_ns = self.first_wait_ns;
-        let Some(asked) = self.following.asks.get_mut(id) else { return };
-        asked.due_ns = (asked.due_ns + (first_wait_ns << asked.retries)).max(at_ns);
-        asked.state = State::Waiting;
-        self.waits += 1;
-        self.waiting.push(Reverse((asked.due_ns, self.waits, id)));
-    }
-
-    /// Asks the first of those that wait again, or gives it up.
+    /// Asks the question whose timer has ended again, or gives it up.
     fn end_wait(&mut self) {
-        let Some(Reverse((due_ns, _, id))) = self.waiting.pop() else { return };
+        let Some(Timer { due_ns, ask, serial }) = self.timers.take() else { return };
+        self.timers.drop_ended(&self.following.asks);
         let most_retries = self.most_retries;
-        let Some(asked) = self.following.asks.get_mut(id) else { return };
+        if !self.following.asks.is(ask, serial) {
+            return;
+        }
+        let Some(asked) = self.following.asks.get_mut(ask) else { return };
         if asked.retries >= most_retries {
-            self.give_up(id, due_ns);
+            self.give_up(ask, due_ns);
             return;
         }
         asked.retries += 1;
+        asked.due_ns = due_ns;
         asked.state = State::Ready;
-        self.following.ready.push_back(id);
+        self.following.ready.push_back(ask);
     }
 
-    fn give_up(&mut self, id: u32, at_ns: u64) {
+    fn give_up(&mut self, ask: u32, at_ns: u64) {
         self.following.counts.given_up += 1;
-        let mut next = self.following.asks.end(id);
+        let mut next = self.following.asks.end(ask);
         while let Some(waiter) = self.following.asks.waiter(&mut next) {
             let procedure = self.following.procedures.get_mut(waiter.procedure);
             procedure.unanswered = true;

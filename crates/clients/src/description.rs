@@ -86,6 +86,25 @@ pub struct Lookups {
     pub ipv6: bool,
     /// Whether records of the additional section are taken instead of a query for them.
     pub additional: bool,
+    /// Users who need other gateways than the rest, such as those with IPv6 alone. They share the client's cache.
+    pub others: Vec<OtherUsers>,
+}
+
+/// A part of the users, and what they need instead of what the rest needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherUsers {
+    /// Which part of all users they are, 0 to 1.
+    pub part: f64,
+    /// The network capability that a record must have; none: records without any.
+    #[serde(default)]
+    pub capability: Option<String>,
+    /// Whether IPv4 addresses (A) are looked up for them.
+    #[serde(default)]
+    pub ipv4: bool,
+    /// Whether IPv6 addresses (AAAA) are looked up for them.
+    #[serde(default)]
+    pub ipv6: bool,
 }
 
 impl Default for Lookups {
@@ -97,6 +116,7 @@ impl Default for Lookups {
             ipv4: true,
             ipv6: false,
             additional: true,
+            others: Vec::new(),
         }
     }
 }
@@ -112,11 +132,11 @@ pub struct Stubs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cache {
-    /// The largest number of entries; 0: no cache.
+    /// How much it holds, in what `count` counts; 0: no cache.
     pub entries: u32,
     /// What is evicted when it is full.
     pub policy: Policy,
-    /// What one entry is.
+    /// What one entry is, and what it takes of the cache.
     pub count: Count,
 }
 
@@ -140,14 +160,18 @@ pub enum Policy {
     Lfu,
 }
 
-/// What one entry of a cache is.
+/// What one entry of a cache is, and how much of `cache.entries` it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Count {
-    /// A question with all that came with its response.
+    /// A question with all that came with its response: it takes one.
     Names,
-    /// Each set of records of a name and type, also of the additional section.
+    /// Each set of records of a name and type, also of the additional section: it takes one.
     Rrsets,
+    /// The same sets: each takes as many as it has records, and one where it says that there are none.
+    Records,
+    /// A question with all that came with its response: it takes as many as the response has octets.
+    Octets,
 }
 
 /// What the users of all clients together do: Poisson processes.
@@ -185,7 +209,34 @@ impl Default for Arrivals {
     }
 }
 
-/// How a client asks again: a query and `retries` more, each after twice the time of the one before.
+impl Count {
+    /// Whether a question is one entry with all that came with its response.
+    pub(crate) fn is_whole_response(self) -> bool {
+        matches!(self, Count::Names | Count::Octets)
+    }
+
+    /// What a size is counted in, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Count::Names => "names",
+            Count::Rrsets => "RRsets",
+            Count::Records => "records",
+            Count::Octets => "bytes",
+        }
+    }
+
+    /// The least that an entry takes.
+    pub(crate) fn least(self) -> u32 {
+        match self {
+            Count::Names | Count::Rrsets | Count::Records => 1,
+            // A header, and a question for the root.
+            Count::Octets => 17,
+        }
+    }
+}
+
+/// How a client asks again: a query and `retries` more, each after twice the time of the one before. The response to
+/// any of them answers the question, however late it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retries {
@@ -193,11 +244,37 @@ pub struct Retries {
     pub first_s: f64,
     /// How often at most.
     pub retries: u32,
+    /// Which server of several is asked.
+    pub server: RetryServer,
 }
 
 impl Default for Retries {
     fn default() -> Self {
-        Retries { first_s: 3.0, retries: 2 }
+        Retries { first_s: 3.0, retries: 2, server: RetryServer::Any }
+    }
+}
+
+/// Which of the servers of a run a client asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryServer {
+    /// Whichever is next in the mix of the run.
+    Any,
+    /// Always the same: client 0 the first server, client 1 the second, and so on in turn.
+    Same,
+    /// That one first, and for each retry the next.
+    Next,
+}
+
+impl RetryServer {
+    /// Which of `servers` is asked by a client for a retry (0: the first query); `None`: the mix decides.
+    pub fn of(self, client: u32, retry: u32, servers: u32) -> Option<u32> {
+        let first = client % servers.max(1);
+        match self {
+            RetryServer::Any => None,
+            RetryServer::Same => Some(first),
+            RetryServer::Next => Some((first + retry) % servers.max(1)),
+        }
     }
 }
 
@@ -274,10 +351,27 @@ impl Description {
         let wrong = |problem| DescriptionError::Wrong { path: shown(), problem };
         let text = read_text(path).map_err(|error| DescriptionError::Unreadable { path: shown(), error })?;
         let mut description = Self::parse(&text).map_err(wrong)?;
-        if let (Names::Stub(stubs), Some(folder)) = (&mut description.names, path.parent()) {
-            stubs.queries = folder.join(&stubs.queries);
+        if let Some(folder) = path.parent() {
+            description.find_queries_in(folder);
         }
         Ok(description)
+    }
+
+    /// Takes the file of queries of a `stub` as relative to a folder.
+    pub(crate) fn find_queries_in(&mut self, folder: &Path) {
+        if let Names::Stub(stubs) = &mut self.names {
+            stubs.queries = folder.join(&stubs.queries);
+        }
+    }
+
+    /// The same clients with the records of another description: what its zones hold, and what its users look for.
+    #[must_use]
+    pub fn with_records_of(mut self, other: Description) -> Self {
+        if let (Names::Epc(own), Names::Epc(its)) = (&mut self.names, other.names) {
+            own.lookups = its.lookups;
+        }
+        self.zone = other.zone;
+        self
     }
 
     /// Reads a description from its text.

@@ -13,13 +13,13 @@ use dnsdyno_wire::{TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 use rand::rngs::Xoshiro256PlusPlus;
 
 use crate::asks::{Asks, Waiter};
-use crate::cache::{Cache, Found};
+use crate::cache::{Cache, Found, Stored};
 use crate::description::{Count, Lookups};
 use crate::ids::{BundleId, NameId, QuestionId, SetId};
 use crate::procedure::{Ended, Followed, Outcome, Procedures, Stage};
 use crate::repeated::Responses;
 use crate::selection::{Candidate, Rank, Selection};
-use crate::sets::{Known, PGW, RecordKind, SGW};
+use crate::sets::{Known, PGW, RecordKind, SGW, of_users};
 use crate::share::Share;
 
 /// A chain of records longer than this is not followed. Two NAPTR and one SRV are usual.
@@ -57,7 +57,8 @@ impl Resolution {
         if procedure.kind == ProcedureKind::Lookup {
             procedure.needed = SGW;
         }
-        self.follow_from_start(number, question, SGW);
+        let gateways = of_users(SGW, self.procedures.get(number).users);
+        self.follow_from_start(number, question, gateways);
         self.go_on(number, at_ns);
     }
 
@@ -114,18 +115,21 @@ impl Resolution {
         self.procedures.end(number);
     }
 
-    /// Stores what a response says. With [`Count::Names`] it is one entry, which lasts as long as the shortest of its
-    /// TTLs; else each of its sets is an entry of its own.
-    pub(crate) fn store(&mut self, client: u32, question: QuestionId, bundle: BundleId, at_ns: u64) {
+    /// Stores what a response of so many octets says. Where a whole response is an entry, it lasts as long as the
+    /// shortest of its TTLs; else each of its sets is an entry of its own.
+    pub(crate) fn store(&mut self, asked: (u32, QuestionId), bundle: BundleId, octets: usize, at_ns: u64) {
         let (cache, counts, held) = (&mut self.cache, &mut self.counts, self.responses.held());
-        match self.count {
-            Count::Names => {
-                let ttl_s = held.iter().map(|held| held.ttl_s).min().unwrap_or(0);
-                cache.put(client, question, bundle.0, ttl_s, at_ns, counts);
-            }
-            Count::Rrsets => held
-                .iter()
-                .for_each(|held| cache.put(client, held.question, held.set.0, held.ttl_s, at_ns, counts)),
+        if self.count.is_whole_response() {
+            let ttl_s = held.iter().map(|held| held.ttl_s).min().unwrap_or(0);
+            let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+            let takes = if self.count == Count::Octets { octets } else { 1 };
+            cache.put(asked, Stored { value: bundle.0, ttl_s, takes }, at_ns, counts);
+            return;
+        }
+        for held in held {
+            let takes = if self.count == Count::Records { held.records.max(1) } else { 1 };
+            let stored = Stored { value: held.set.0, ttl_s: held.ttl_s, takes };
+            cache.put((asked.0, held.question), stored, at_ns, counts);
         }
     }
 
@@ -136,7 +140,8 @@ impl Resolution {
         }
         if let Some(second) = procedure.second {
             procedure.stage = Stage::Pgw;
-            self.follow_from_start(number, second, PGW);
+            let gateways = of_users(PGW, procedure.users);
+            self.follow_from_start(number, second, gateways);
             return true;
         }
         let selected = self.selection.one(&procedure.sgws, &mut self.random);
@@ -173,8 +178,11 @@ impl Resolution {
 
     /// Starts the last stage: one address of each gateway is needed, and all that are looked up are asked for.
     fn look_for(&mut self, number: u32, hosts: &[(NameId, u8)]) -> bool {
-        let types = [(self.lookups.ipv4, TYPE_A), (self.lookups.ipv6, TYPE_AAAA)];
         let procedure = self.procedures.get_mut(number);
+        let other = usize::from(procedure.users).checked_sub(1).and_then(|at| self.lookups.others.get(at));
+        let (ipv4, ipv6) =
+            other.map_or((self.lookups.ipv4, self.lookups.ipv6), |users| (users.ipv4, users.ipv6));
+        let types = [(ipv4, TYPE_A), (ipv6, TYPE_AAAA)];
         procedure.stage = Stage::Last;
         procedure.followed.clear();
         procedure.looked_up = 0;
@@ -223,13 +231,11 @@ impl Resolution {
         let found = self.cache.get(client, question, at_ns, &mut self.counts);
         if let Found::Valid(value) = found {
             self.counts.hits += 1;
-            return match self.count {
-                Count::Names => {
-                    procedure.bundles.push(BundleId(value));
-                    sets.find(BundleId(value), question)
-                }
-                Count::Rrsets => Some(SetId(value)),
-            };
+            if self.count.is_whole_response() {
+                procedure.bundles.push(BundleId(value));
+                return sets.find(BundleId(value), question);
+            }
+            return Some(SetId(value));
         }
         procedure.waiting += 1;
         let id = match self.asks.find(client, question) {

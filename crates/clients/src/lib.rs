@@ -6,6 +6,7 @@
 //!
 //! - [`Description`] says what clients there are, and [`Checked`] that its values can be used;
 //! - [`Clients`] are those of one worker: they hand out queries and take responses;
+//! - [`Kinds`] are several descriptions in one file, and [`Population`] the clients of all of them;
 //! - [`predict`] says what load they will put on a server, by arithmetic.
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,9 @@ mod evicted;
 mod following;
 mod ids;
 mod keys;
+mod kinds;
 mod names;
+mod population;
 pub mod predict;
 mod procedure;
 mod repeated;
@@ -27,14 +30,17 @@ mod selection;
 mod service;
 mod sets;
 mod share;
+mod timers;
 mod zone;
 
 pub use clients::{Ask, Clients};
 pub use description::check::{Checked, ENTRY_OCTETS};
 pub use description::{
-    Arrivals, Cache, Count, Description, DescriptionError, Event, EventKind, Lookups, Mobile, Names, Policy,
-    Retries, Stubs,
+    Arrivals, Cache, Count, Description, DescriptionError, Event, EventKind, Lookups, Mobile, Names,
+    OtherUsers, Policy, Retries, RetryServer, Stubs,
 };
+pub use kinds::{CheckedKinds, Kind, Kinds};
+pub use population::Population;
 pub use procedure::{Ended, Outcome};
 pub use share::Share;
 pub use zone::{NameUse, Questions, Zone};

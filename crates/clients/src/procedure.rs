@@ -63,6 +63,8 @@ pub(crate) struct Procedure {
     /// The client by its number within the worker.
     pub(crate) client: u32,
     pub(crate) began_ns: u64,
+    /// The kind of its user, as in [`of_users`](crate::sets::of_users).
+    pub(crate) users: u8,
     /// The question by access point.
     pub(crate) second: Option<QuestionId>,
     pub(crate) stage: Stage,
@@ -104,7 +106,7 @@ impl Procedures {
             procedure.bundles.clear();
             procedure.followed.clear();
             (procedure.kind, procedure.client, procedure.began_ns) = (kind, client, began_ns);
-            (procedure.second, procedure.stage) = (None, stage);
+            (procedure.users, procedure.second, procedure.stage) = (0, None, stage);
             (procedure.waiting, procedure.looked_up) = (0, 0);
             (procedure.needed, procedure.found) = (0, 0);
             (procedure.unanswered, procedure.is_free) = (false, false);
@@ -114,6 +116,7 @@ impl Procedures {
             kind,
             client,
             began_ns,
+            users: 0,
             second: None,
             stage,
             waiting: 0,

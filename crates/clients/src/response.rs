@@ -25,6 +25,8 @@ pub(crate) struct Held {
     pub(crate) question: QuestionId,
     pub(crate) set: SetId,
     pub(crate) ttl_s: u32,
+    /// How many records of the response are in it, also those of which nothing is needed.
+    pub(crate) records: u32,
 }
 
 /// Why a response is of no use. What a client makes of it: it asks again by its timetable, as if no response had come.
@@ -181,12 +183,13 @@ impl Reader {
             self.records.dedup();
             let ttl_s = rows.iter().map(|row| row.ttl_s).min().unwrap_or(0);
             let set = known.sets.set(first.question, &self.records);
-            self.held.push(Held { question: first.question, set, ttl_s });
+            let records = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+            self.held.push(Held { question: first.question, set, ttl_s, records });
         }
         if let Some(ttl_s) = negative_ttl_s {
             let set = known.sets.set(asked, &[]);
             let at = self.held.partition_point(|held| held.question < asked);
-            self.held.insert(at, Held { question: asked, set, ttl_s });
+            self.held.insert(at, Held { question: asked, set, ttl_s, records: 0 });
         }
         self.members.clear();
         self.members.extend(self.held.iter().map(|held| held.set));

@@ -1,9 +1,9 @@
 //! The service field of NAPTR: `x-3gpp-<node>:<protocol>[:<protocol>]`, each protocol with what the node can do.
 
 use crate::description::Lookups;
-use crate::sets::{PGW, SGW};
+use crate::sets::{PGW, SGW, of_users};
 
-/// For which gateways a service field is wanted: bits of [`SGW`] and [`PGW`].
+/// For which gateways of which users a service field is wanted: bits of [`of_users`].
 pub(crate) fn gateways(field: &[u8], lookups: &Lookups) -> u8 {
     let mut parts = field.split(|byte| *byte == b':');
     let (gateway, protocols) = match parts.next() {
@@ -11,12 +11,17 @@ pub(crate) fn gateways(field: &[u8], lookups: &Lookups) -> u8 {
         Some(node) if node.eq_ignore_ascii_case(b"x-3gpp-pgw") => (PGW, &lookups.pgw),
         _ => return 0,
     };
-    let wanted = parts.any(|part| {
+    let others = lookups.others.iter().map(|users| users.capability.as_deref());
+    let wanted = || std::iter::once(lookups.capability.as_deref()).chain(others.clone()).zip(0..);
+    let mut bits = 0;
+    for part in parts {
         let (name, capabilities) = split_protocol(part);
-        protocols.iter().any(|protocol| name.eq_ignore_ascii_case(protocol.as_bytes()))
-            && is_capable(capabilities, lookups.capability.as_deref())
-    });
-    if wanted { gateway } else { 0 }
+        if protocols.iter().any(|protocol| name.eq_ignore_ascii_case(protocol.as_bytes())) {
+            let capable = wanted().filter(|(capability, _)| is_capable(capabilities, *capability));
+            bits |= capable.fold(0, |bits, (_, users)| bits | of_users(gateway, users));
+        }
+    }
+    bits
 }
 
 /// A protocol, and what follows its first `+`.
@@ -47,6 +52,7 @@ fn is_capable(suffixes: &[u8], wanted: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::description::OtherUsers;
 
     fn wanted(field: &str, capability: Option<&str>) -> u8 {
         let lookups = Lookups { capability: capability.map(str::to_owned), ..Lookups::default() };
@@ -76,5 +82,21 @@ mod tests {
             assert_eq!(wanted(&format!("x-3gpp-sgw:{field}"), Some("nr")), 0, "{field}");
         }
         assert_eq!(wanted("x-3gpp-sgw:x-s5-gtp:x-s8-gtp+nc-nr.5gs+ue-1.2", None), SGW);
+    }
+
+    #[test]
+    fn a_record_may_be_for_several_kinds_of_users() {
+        let others = ["v6", "nr"].map(|capability| OtherUsers {
+            part: 0.1,
+            capability: Some(capability.to_owned()),
+            ipv4: false,
+            ipv6: true,
+        });
+        let lookups = Lookups { others: others.into(), ..Lookups::default() };
+        let of = |field: &str| gateways(field.as_bytes(), &lookups);
+        assert_eq!(of("x-3gpp-sgw:x-s5-gtp"), SGW);
+        assert_eq!(of("x-3gpp-pgw:x-s5-gtp+nc-v6"), of_users(PGW, 1));
+        assert_eq!(of("x-3gpp-sgw:x-s5-gtp+nc-nr.v6"), of_users(SGW, 1) | of_users(SGW, 2));
+        assert_eq!(of("x-3gpp-sgw:x-s5-gtp+nc-5gs"), 0);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Record {
     /// The preference of NAPTR, the smallest first; the weight of SRV.
     pub(crate) preference: u16,
     pub(crate) kind: RecordKind,
-    /// For which gateways a NAPTR record is: bits of [`SGW`] and [`PGW`].
+    /// For which gateways of which users a NAPTR record is: bits of [`of_users`].
     pub(crate) gateways: u8,
     /// The replacement of NAPTR, the target of SRV.
     pub(crate) target: NameId,
@@ -26,6 +26,15 @@ pub(crate) struct Record {
 pub(crate) const SGW: u8 = 1;
 /// The bit of gateways to the packet network.
 pub(crate) const PGW: u8 = 2;
+
+/// The most kinds of users that are told apart.
+pub(crate) const MOST_USERS: usize = 4;
+
+/// The bits of gateways for users of this kind: 0 are those of [`Lookups`](crate::Lookups) itself, then come its
+/// `others`.
+pub(crate) fn of_users(gateways: u8, users: u8) -> u8 {
+    gateways << (2 * users)
+}
 
 /// What kind of record it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -27,6 +27,10 @@ pub struct NameUse {
     pub apn_zipf: f64,
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// The longest TTL (RFC 2181 §8).
 pub(crate) const MOST_TTL_S: u32 = i32::MAX as u32;
 
@@ -62,4 +66,7 @@ pub struct Questions {
     pub ttl_s: u32,
     /// The size of the whole response in octets: over TCP, or over UDP if it fits.
     pub octets: u32,
+    /// How many records the answer has.
+    #[serde(default = "one")]
+    pub records: u32,
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{PLENTY, S, Server, drive};
 use dnsdyno_clients::predict::model::{Group, solve};
-use dnsdyno_clients::predict::predict;
+use dnsdyno_clients::predict::{Serving, predict};
 use dnsdyno_clients::{Clients, Description, Policy, Questions, Share, Zone};
 use dnsdyno_measure::{CachingClients, ProcedureKind};
 
@@ -152,6 +152,7 @@ fn the_load_of_a_mobile_core_is_the_predicted_one() {
         brought,
         ttl_s: 300,
         octets: 500,
+        records: 1,
     };
     let zone = Zone {
         tac: vec![questions("NAPTR", 400, 0.0), questions("A", 40, 5.0)],
@@ -186,4 +187,91 @@ fn the_load_of_a_mobile_core_is_the_predicted_one() {
         let what = format!("{count}, {entries} entries, state {:?}", expected.state);
         assert_within(counts.queries() as f64 / COUNTED_S as f64, expected.queries_per_s, 0.05, &what);
     }
+}
+
+/// A link over which each response takes its time, and some queries are lost.
+fn drive_slowly(clients: &mut Clients, until_ns: u64, serving: &Serving, server: &Server) {
+    let response_ns = (serving.response_s * 1e9) as u64;
+    let mut on_the_way: std::collections::VecDeque<(u64, u32, Vec<u8>)> = Default::default();
+    let mut random = 1u64;
+    loop {
+        let arrives_ns = on_the_way.front().map(|(at_ns, ..)| *at_ns);
+        let next_ns = clients.next_event_ns().into_iter().chain(arrives_ns).min();
+        let Some(now_ns) = next_ns.filter(|now_ns| *now_ns <= until_ns) else { return };
+        if arrives_ns == Some(now_ns)
+            && let Some((_, id, message)) = on_the_way.pop_front()
+        {
+            clients.answered(id, now_ns, &message);
+        }
+        while let Some(ask) = clients.next_ask(now_ns) {
+            clients.count_sent(&ask);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if ((random >> 33) as f64 / f64::from(1u32 << 31)) < serving.lost {
+                clients.failed(ask.id);
+                continue;
+            }
+            let mut message = Vec::new();
+            server.respond_into(clients.question(ask.id), &mut message);
+            on_the_way.push_back((now_ns + response_ns, ask.id, message));
+        }
+        clients.ended().for_each(drop);
+    }
+}
+
+#[test]
+fn the_load_on_a_server_that_is_slow_or_loses_queries_is_the_predicted_one() {
+    let (names, ttl_s) = (500, 100);
+    let path = std::env::temp_dir().join(format!("dnsdyno-clients-slow-{}", std::process::id()));
+    let lines: String = (0..names).map(|number| format!("n{number}.test A\n")).collect();
+    std::fs::write(&path, lines).unwrap();
+    let mut server = Server::default();
+    for number in 0..names {
+        server.add(&format!("n{number}.test"), "A", ttl_s, &["-"]);
+    }
+    let zone = Zone {
+        stub: vec![Questions {
+            qtype: "A".to_owned(),
+            names,
+            per_lookup: 1.0,
+            brought: 0.0,
+            ttl_s,
+            octets: 50,
+            records: 1,
+        }],
+        ..Zone::default()
+    };
+    for (response_s, lost, entries) in [
+        (0.0, 0.0, 250),
+        (2.0, 0.0, 250),
+        (4.0, 0.0, 500),
+        (4.0, 0.0, 250),
+        (0.0, 0.5, 500),
+        (4.0, 0.5, 250),
+        (30.0, 0.0, 500),
+    ] {
+        let json = format!(
+            r#"{{"kind": "stub", "queries": {path:?}, "cache": {{"entries": {entries}}},
+                "arrivals": {{"attaches": 50, "apn_zipf": 0}}}}"#
+        );
+        let checked = Description::parse(&json).unwrap().check(PLENTY).unwrap();
+        let serving = Serving { payload_octets: 1_232, response_s, lost };
+        let expected = predict(&checked, &zone, serving).unwrap();
+        let mut clients = Clients::new(&checked, Share { worker: 0, workers: 1 }, 11, 0);
+        // Ten rounds of a TTL and a question ten seconds later, after two and a half of them.
+        drive_slowly(&mut clients, 275 * S, &serving, &server);
+        clients.take_counts();
+        drive_slowly(&mut clients, 1_375 * S, &serving, &server);
+        let counts = clients.take_counts();
+        let what = format!("{response_s} s, {lost} lost, {entries} entries");
+        assert_within(counts.queries() as f64 / 1_100.0, expected.queries_per_s, 0.05, &what);
+        let again = counts.asked_again.total() as f64 / counts.queries() as f64;
+        let expected_again = expected.again_per_s / expected.queries_per_s;
+        assert!(
+            (again - expected_again).abs() < 0.02,
+            "{what}: {again} asked again, expected {expected_again}"
+        );
+        let hits = counts.hit_ratio().unwrap();
+        assert!((hits - expected.hit_ratio).abs() < 0.03, "{what}: hit ratio {hits}, {}", expected.hit_ratio);
+    }
+    std::fs::remove_file(&path).unwrap();
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::clients as clients_of;
 use common::{S, Server, clients, drive};
 use dnsdyno_clients::{Clients, Ended, Outcome};
 use dnsdyno_measure::{CachingClients, LookupStep, ProcedureKind};
@@ -221,7 +222,7 @@ fn a_question_is_asked_after_3_6_and_12_seconds_and_then_given_up() {
             clients.count_sent(&ask);
             assert_eq!((ask.due_ns, ask.step), (now_ns, LookupStep::TacNaptr));
             due.push((ask.due_ns / S, ask.wait_ns / S, ask.retry));
-            clients.failed(ask.id, now_ns + ask.wait_ns / 2);
+            clients.failed(ask.id);
         }
         ended.extend(clients.ended());
     }
@@ -241,6 +242,81 @@ fn a_server_in_trouble_is_asked_again_by_the_same_timetable() {
     server.refuse(0);
     let ended = run(&mut clients, &mut server, 10);
     assert_eq!((ended[0].outcome, ended[0].ended_ns / S), (Outcome::Done, 10));
+}
+
+#[test]
+fn a_response_to_any_query_answers_the_question_however_late_it_is() {
+    // Asked at 1, 4 and 10 s; the response to the first comes at 5 s, that to the second is of no use then.
+    let (mut clients, mut server) = (one_user("attach", ""), server());
+    let first = clients.next_ask(S).unwrap();
+    assert_eq!((clients.next_ask(4 * S - 1), clients.next_event_ns()), (None, Some(4 * S)));
+    let second = clients.next_ask(4 * S).unwrap();
+    assert_eq!((second.retry, second.due_ns, second.id != first.id), (1, 4 * S, true));
+    assert_eq!(clients.question(first.id), clients.question(second.id));
+    let message = server.respond(clients.question(first.id));
+    clients.answered(first.id, 5 * S, &message);
+    let next = clients.next_ask(5 * S).unwrap();
+    assert_eq!((next.step, next.retry), (LookupStep::ApnNaptr, 0));
+    clients.answered(second.id, 6 * S, &message);
+    assert_eq!(clients.counts().answers, 1);
+    // The timer of what was answered is gone.
+    assert_eq!(clients.next_event_ns(), Some(8 * S));
+    assert_eq!(clients.question(second.id), b"", "it has ended");
+}
+
+#[test]
+fn users_who_need_other_gateways_are_a_part_and_share_the_cache() {
+    let lookups = r#", "lookups": {"others": [{"part": 1, "capability": "nr", "ipv6": true}]}"#;
+    let (mut clients, mut server) = (one_user("attach", lookups), server());
+    let (sgw, pgw) = ("sgw.test", "pgw.test");
+    server
+        .add(
+            &tac(1),
+            "NAPTR",
+            300,
+            &["1 1 a x-3gpp-sgw:x-s5-gtp wrong.test", "1 1 a x-3gpp-sgw:x-s5-gtp+nc-nr sgw.test"],
+        )
+        .add("nr.test", "NAPTR", 300, &["1 1 a x-3gpp-pgw:x-s5-gtp+nc-nr pgw.test"])
+        .add(sgw, "AAAA", 300, &["-"])
+        .add(pgw, "AAAA", 300, &["-"]);
+    assert_eq!(run(&mut clients, &mut server, 2)[0].outcome, Outcome::Done);
+    assert_eq!(server.asked[2..], ["nr.test NAPTR", "sgw.test AAAA", "pgw.test AAAA"]);
+
+    // A third of the users: within five standard deviations.
+    let mut clients = clients_of(
+        r#"{"kind": "epc", "mcc": "440", "mnc": "010", "tacs": [1], "apns": ["net"], "cache": {"entries": 0},
+            "arrivals": {"attaches": 0, "handovers": 100},
+            "lookups": {"others": [{"part": 0.3, "capability": "nr", "ipv6": true}]}}"#,
+    );
+    server.asked.clear();
+    run(&mut clients, &mut server, 30);
+    let of = |asked: &str| server.asked.iter().filter(|other| *other == asked).count() as f64;
+    let (other, rest) = (of("sgw.test AAAA"), of("wrong.test A"));
+    let all = other + rest;
+    assert!((other - 0.3 * all).abs() < 5.0 * (0.21 * all).sqrt(), "{other} of {all}");
+}
+
+#[test]
+fn an_entry_takes_as_much_as_it_has_records_or_octets() {
+    let records: Vec<String> = (0..40).map(|n| format!("1 {n} a x-3gpp-sgw:x-s5-gtp gw{n}.test")).collect();
+    let records: Vec<&str> = records.iter().map(String::as_str).collect();
+    // The answer of 40 records and the one address; of all octets the address alone has room.
+    for (count, entries, kept) in [
+        ("rrsets", 2, 2),
+        ("records", 41, 2),
+        ("records", 40, 1),
+        ("records", 39, 1),
+        ("octets", 4_000, 2),
+        ("octets", 500, 1),
+    ] {
+        let cache = format!(r#", "cache": {{"count": "{count}", "entries": {entries}}}"#);
+        let (mut clients, mut server) = (one_user("handover", &cache), Server::default());
+        server.add(&tac(1), "NAPTR", 300, &records).add("gw0.test", "A", 300, &["-"]);
+        run(&mut clients, &mut server, 60);
+        assert_eq!(clients.entries(), kept, "{count}, {entries}");
+        let per_procedure = server.asked.len() as f64 / clients.counts().begun.total() as f64;
+        assert_eq!(per_procedure < 1.0, kept == 2, "{count}, {entries}: {per_procedure}");
+    }
 }
 
 #[test]
@@ -333,13 +409,13 @@ fn every_query_ends_once_and_every_procedure_is_counted() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let message = server.respond(clients.question(id));
             match random >> 61 {
-                0 => clients.failed(id, now_ns),
+                0 => clients.failed(id),
                 1 => clients.answered(id, now_ns, &message[..message.len() / 2]),
                 _ => clients.answered(id, now_ns, &message),
             }
             // It has ended: what comes after it is nothing.
             clients.answered(id, now_ns, &message);
-            clients.failed(id, now_ns);
+            clients.failed(id);
         }
         ends += clients.ended().count();
         total.merge_in_time(&clients.take_counts());

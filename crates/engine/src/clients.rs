@@ -9,7 +9,7 @@
 //!
 //! The load is open: a query is due when its client needs it, however slow the server is.
 
-use dnsdyno_measure::{Arrivals, CachingClients};
+use dnsdyno_measure::Arrivals;
 use dnsdyno_wire::Peek;
 
 use crate::question::{SentQuestions, is_error_without_question};
@@ -40,12 +40,17 @@ pub trait ClientModel: Send {
     /// The place of the query's type in [`ClientModels::types`].
     fn type_slot(&self, query: u32) -> u8;
 
+    /// The member of the mix that it is sent over; `None`: the mix decides.
+    fn member(&self, _query: u32) -> Option<u8> {
+        None
+    }
+
     /// A query has ended, with this response, or without any.
     fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>);
 
-    /// Adds what was counted since the last call. With `is_end`, nothing more is asked: what is under way then counts
-    /// as interrupted.
-    fn count(&mut self, counts: &mut CachingClients, now_ns: u64, is_end: bool);
+    /// Adds what was counted since the last call, of all clients and by their kinds. With `is_end`, nothing more is
+    /// asked: what is under way then counts as interrupted.
+    fn count(&mut self, counts: &mut Arrivals, now_ns: u64, is_end: bool);
 }
 
 /// The clients of a run.
@@ -111,7 +116,8 @@ impl Supply for ClientQueries {
     }
 
     fn take_next(&mut self) -> (u32, Option<u8>) {
-        (self.clients.take_next(), None)
+        let query = self.clients.take_next();
+        (query, self.clients.member(query))
     }
 
     fn follows_responses(&self) -> bool {
@@ -129,6 +135,6 @@ impl Supply for ClientQueries {
     }
 
     fn count_clients(&mut self, counts: &mut Arrivals, now_ns: u64, is_end: bool) {
-        self.clients.count(counts.clients_mut(), now_ns, is_end);
+        self.clients.count(counts, now_ns, is_end);
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, PerClient, Tally, add_explanations};
+use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, PerClient, Tally, Truncated, add_explanations};
 use dnsdyno_plan::Part;
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::figures::rate_qps;
@@ -363,6 +363,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             .for_each(|closing| add_explanations(&mut explanations, closing.explanations.iter().cloned()));
         let by_channel = closings().flat_map(|closing| closing.sent_by_channel.iter().copied());
         let queries_per_client = PerClient::of(by_channel);
+        let truncated = Truncated::joined(closings().filter_map(|closing| closing.truncated.as_ref()));
         self.tally.ends.came_late_after_all(late_after_settled);
         Sum {
             to_ns: end_ns,
@@ -383,6 +384,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             queries_per_client,
             agents: Vec::new(),
             explanations,
+            truncated,
             // The caller, which reads the source and compares the answers, adds both.
             replay: None,
             answers: None,

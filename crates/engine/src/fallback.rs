@@ -10,6 +10,7 @@ use std::ops::Range;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason};
 
 use crate::groups::Groups;
+use crate::truncated::TruncatedQuestions;
 
 /// The fallback of a worker. Most runs have none, and no channels here.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub(crate) struct Fallback {
     pub(crate) strips_edns: bool,
     parts: Box<[Parts]>,
     first_slot: u32,
+    /// Which questions have fallen back.
+    pub(crate) truncated: TruncatedQuestions,
 }
 
 /// When the parts of a transaction started.
@@ -52,6 +55,7 @@ impl Fallback {
             strips_edns,
             parts: vec![Parts::default(); slots.len()].into(),
             first_slot: slots.start,
+            truncated: TruncatedQuestions::with_room(),
         }
     }
 

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use dnsdyno_measure::{
     Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, ShortDelay, Tally,
+    Truncated,
 };
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
@@ -58,6 +59,8 @@ pub(crate) struct Closing {
     pub(crate) sent_by_channel: Vec<u64>,
     /// What was behind its failures.
     pub(crate) explanations: Vec<Explanation>,
+    /// The questions that have fallen back to TCP.
+    pub(crate) truncated: Option<Truncated>,
 }
 
 /// An empty page returned for reuse.

@@ -37,6 +37,7 @@ mod stop_limits;
 mod stream;
 mod supply;
 mod transactions;
+mod truncated;
 mod upcoming;
 mod worker;
 

@@ -168,6 +168,7 @@ impl Transactions<'_> {
         let place = waiting.len() - passed;
         waiting.insert(place, Waiting { due, question, sent_ns, truncated_ns: at_ns, own_delay });
         self.ledger.fallback(intended_ns).started += 1;
+        self.fallback.truncated.note(self.queries.question(question));
     }
 
     /// Counts the parts of an answered transaction that fell back. Returns when the query was passed to its client.

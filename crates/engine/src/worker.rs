@@ -97,6 +97,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             interrupted: self.interrupted,
             sent_by_channel: self.sender.sent_by_channel,
             explanations: self.transport.explanations(),
+            truncated: self.transactions.fallback.truncated.counted(),
             ..Closing::default()
         };
         self.transactions.ledger.close(resources, closing);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Intercepted, Silence};
 use dnsdyno_engine::{ClientModel, ClientModels, Control, Job, Source, Upcoming, run};
-use dnsdyno_measure::CachingClients;
+use dnsdyno_measure::Arrivals;
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::Sum;
 use dnsdyno_transport::Transport;
@@ -88,9 +88,9 @@ impl ClientModel for Chains {
         (self.client(query) / 2 % 2) as u8
     }
 
-    fn count(&mut self, counts: &mut CachingClients, _: u64, _: bool) {
+    fn count(&mut self, counts: &mut Arrivals, _: u64, _: bool) {
         let seen = self.seen.lock().unwrap();
-        counts.misses += seen.asked - std::mem::replace(&mut self.counted, seen.asked);
+        counts.clients_mut().misses += seen.asked - std::mem::replace(&mut self.counted, seen.asked);
     }
 
     fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>) {

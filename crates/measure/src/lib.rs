@@ -38,6 +38,7 @@ mod replay;
 pub mod series;
 mod stamps;
 mod tally;
+mod truncated;
 mod verdict;
 mod warning;
 mod watched;
@@ -70,7 +71,10 @@ pub use own_share::OwnShare;
 pub use per_client::PerClient;
 pub use replay::{AnswerCounts, ReplayCounts};
 pub use stamps::SendStamps;
-pub use tally::{Arrivals, MOST_MEMBERS, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
+pub use tally::{
+    Arrivals, MOST_KINDS, MOST_MEMBERS, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse,
+};
+pub use truncated::{Truncated, TruncatedQuestion};
 pub use verdict::{Verdict, verdict};
 pub use warning::Warning;
 pub use watched::{

@@ -173,6 +173,9 @@ counters! {
         pub cookies: Option<Box<Cookies>>,
         /// Simulated clients with caches; `None` where the queries have another source.
         pub clients: Option<Box<CachingClients>>,
+        /// The same by kind of client, in the order of `client_kinds` of the header; empty where there is only one.
+        #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_KINDS>")]
+        pub client_kinds: Vec<CachingClients>,
     }
 }
 
@@ -207,6 +210,14 @@ impl Arrivals {
         self.cookies.get_or_insert_default()
     }
 
+    /// The counters of each of so many kinds of simulated clients, created when first needed.
+    pub fn client_kinds_mut(&mut self, kinds: usize) -> &mut [CachingClients] {
+        if self.client_kinds.len() < kinds {
+            self.client_kinds.resize(kinds, CachingClients::default());
+        }
+        &mut self.client_kinds
+    }
+
     /// The counters of simulated clients, created when first needed.
     #[inline]
     pub fn clients_mut(&mut self) -> &mut CachingClients {
@@ -238,6 +249,9 @@ pub const MOST_TYPES: usize = 1 << 16;
 /// The most members of a mix. Each has histograms in each tally, of which a worker has many: a hundred kilobytes a
 /// second of the timeout, for each member.
 pub const MOST_MEMBERS: usize = 32;
+
+/// The most kinds of simulated clients in a run.
+pub const MOST_KINDS: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -192,6 +192,7 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
         interface: None,
         queries_per_client: PerClient::of([sent / 8; 8]),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched: Vec::new(),

@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{By, Connections, Encrypted, Fallback, HandshakeKind, Histogram, Key, Latency};
 use dnsdyno_record::{Digest, MembersBy};
-use dnsdyno_report::{caching_lines, cookie_counts, quantile, tables, tsig_counts};
+use dnsdyno_report::{caching_lines, cookie_counts, kind_lines, quantile, tables, tsig_counts};
 use dnsdyno_text::units;
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -45,6 +45,8 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
     if let Some(fallback) = &digest.tally().fallback {
         all.extend(of_fallback(fallback));
     }
+    let truncated = tables::truncated(digest);
+    all.extend(truncated.map(|table| as_is("truncated", "Questions that fell back to TCP", &table)));
     all.extend(tables::workers(digest).map(|table| as_is("workers", "By worker", &table)));
     all.extend(of_watched(digest));
     all.push(table(
@@ -147,8 +149,11 @@ fn checks(digest: &Digest) -> Vec<Table> {
     let tsig = arrivals.tsig.as_ref().map(|tsig| rows(tsig_counts(tsig)));
     let cookies = arrivals.cookies.as_ref().map(|cookies| rows(cookie_counts(cookies)));
     let line = |(label, words): (&str, Vec<String>)| vec![label.to_owned(), words.join(", ")];
-    let clients =
-        arrivals.clients.as_ref().map(|clients| caching_lines(clients).into_iter().map(line).collect());
+    let kinds = kind_lines(digest).into_iter().map(|(name, words)| vec![name, words.join(", ")]);
+    let clients = arrivals
+        .clients
+        .as_ref()
+        .map(|clients| caching_lines(clients).into_iter().map(line).chain(kinds).collect());
     let clients = clients.map(|rows| table("clients", "Simulated clients", &["what", "found"], rows));
     let columns = ["what", "responses"];
     let tsig = tsig.map(|rows| table("tsig", "Signatures (TSIG)", &columns, rows));

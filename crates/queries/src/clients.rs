@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dnsdyno_clients::{Checked, Description, Names};
+use dnsdyno_clients::{CheckedKinds, Kinds};
 use dnsdyno_wire::QUESTION_FIXED_LEN;
 
 use super::clients_kind::ClientsKind;
@@ -34,20 +34,18 @@ impl ClientsSource {
         Some(ClientsSource { kind, path: Path::new(path).to_owned(), has_sockets })
     }
 
-    /// Reads the description, and checks its values.
+    /// Reads the description, and checks its values. Where it has several kinds of clients, it is that of a mobile core
+    /// if one of them is.
     ///
     /// # Errors
     /// If it cannot be read, cannot be used, or describes other clients.
-    pub fn open(&self) -> Result<Checked, SourceError> {
-        let description = Description::read(&self.path)?;
-        let kind = match description.names {
-            Names::Epc(_) => ClientsKind::Epc,
-            Names::Stub(_) => ClientsKind::Stub,
-        };
+    pub fn open(&self) -> Result<CheckedKinds, SourceError> {
+        let checked = Kinds::read(&self.path)?.check(MOST_CACHE_OCTETS)?;
+        let kind = if checked.has_mobile() { ClientsKind::Epc } else { ClientsKind::Stub };
         if kind != self.kind {
             return Err(SourceError::OtherClients { path: self.path.clone(), kind });
         }
-        Ok(description.check(MOST_CACHE_OCTETS)?)
+        Ok(checked)
     }
 
     /// The queries with which procedures begin: with these the server is checked, and by them the source is known.

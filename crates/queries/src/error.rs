@@ -35,20 +35,6 @@ pub enum SourceError {
         /// What it describes.
         kind: ClientsKind,
     },
-    /// A query would still be waited for when its client asks again.
-    #[error(
-        "--timeout {timeout} is longer than `retries.first_s` in {path} ({first_wait}), after which a client asks \
-         again: use --timeout {first_wait}, or less",
-        path = path.display()
-    )]
-    SlowTimeout {
-        /// The description.
-        path: PathBuf,
-        /// The timeout of the run.
-        timeout: String,
-        /// After which time a client asks again.
-        first_wait: String,
-    },
     /// The file has no key for signatures.
     #[error("--tsig-file {path}: {source}", path = path.display())]
     KeyFile {

@@ -20,6 +20,7 @@ use dnsdyno_measure::{
 use crate::fit::{self, Order};
 use crate::index::Place;
 use crate::lock::is_in_progress;
+use crate::peak::Peak;
 use crate::row::{GROUP_INTERVALS, MAX_EVENTS, MAX_ROWS};
 use crate::worst::Worst;
 use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
@@ -298,6 +299,11 @@ impl Digest {
         &self.merged.worst
     }
 
+    /// The busiest interval of the run, where anything was sent.
+    pub fn peak(&self) -> Option<&Peak> {
+        self.merged.peak.as_ref()
+    }
+
     /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits
     /// for the last responses.
     pub fn rows(&self) -> &[Row] {
@@ -489,6 +495,7 @@ mod tests {
             interface: None,
             queries_per_client: Vec::new(),
             explanations: Vec::new(),
+            truncated: None,
             replay: None,
             answers: None,
             watched: Vec::new(),

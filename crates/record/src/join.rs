@@ -12,7 +12,8 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{
-    Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Watched, add_explanations,
+    Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Truncated, Watched,
+    add_explanations,
 };
 
 use crate::figures::rate_qps;
@@ -284,6 +285,7 @@ impl Join {
                 sums().flat_map(|sum| sum.queries_per_client.iter().copied()),
             ),
             explanations,
+            truncated: Truncated::joined(sums().filter_map(|sum| sum.truncated.as_ref())),
             replay,
             answers,
             watched,

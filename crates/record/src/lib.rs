@@ -34,6 +34,7 @@ mod lock;
 mod merge;
 mod names;
 mod note;
+mod peak;
 mod queue;
 mod reader;
 mod regular;
@@ -68,6 +69,7 @@ pub use note::{
     GivenNote, LONGEST_NOTE, LONGEST_NOTE_BYTES, NoteError, NoteIntake, PENDING_FILE, check_note, give_note,
     run_in_progress,
 };
+pub use peak::Peak;
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use regular::{open_regular, read_regular};

@@ -6,6 +6,7 @@ use dnsdyno_measure::{
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MOST_AGENTS, MOST_WORKERS};
+use crate::peak::Peak;
 use crate::trend::{Point, Trend};
 use crate::worst::Worst;
 use crate::{Header, Interval, Phase};
@@ -53,6 +54,9 @@ pub struct Row {
     /// The worst moments of the intervals.
     #[serde(default, skip_serializing_if = "Worst::is_empty")]
     pub worst: Worst,
+    /// The busiest interval; `None` where nothing was sent, and in an index of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Peak>,
     /// How the latency moves through the step that the row is, or is a part of; empty where rows are no steps.
     #[serde(default, skip_serializing_if = "Trend::is_empty")]
     pub trend: Trend,
@@ -80,6 +84,7 @@ impl Row {
             agents: Vec::new(),
             partial_intervals: 0,
             worst: Worst::default(),
+            peak: None,
             trend: Trend::default(),
             watched: Vec::new(),
         }
@@ -108,6 +113,7 @@ impl Row {
             agents: interval.agents.iter().map(|agent| agent.clone().unwrap_or_default()).collect(),
             partial_intervals: u64::from(interval.is_partial()),
             worst: Worst::of(&interval.tally, interval.from_ns, interval.to_ns),
+            peak: Peak::of(interval),
             trend: Trend::default(),
             watched: interval.watched.clone(),
         }
@@ -134,6 +140,7 @@ impl Row {
         dnsdyno_measure::Counter::merge_in_time(&mut self.agents, &later.agents);
         self.partial_intervals = self.partial_intervals.saturating_add(later.partial_intervals);
         self.worst.merge(&later.worst);
+        Peak::merge(&mut self.peak, later.peak.as_ref());
         self.trend.merge(&later.trend);
         merge_samples(&mut self.watched, &later.watched);
     }

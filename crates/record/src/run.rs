@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, MemberTally, PerClient,
-    ReplayCounts, Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
+    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_KINDS, MOST_WATCHED, MemberTally,
+    PerClient, ReplayCounts, Samples, Tally, Truncated, Verdict, Warning, Watched, WorkerUse, bounded,
+    read_samples,
 };
 use dnsdyno_text::safe;
 use serde::{Deserialize, Serialize, Serializer};
@@ -72,6 +73,10 @@ pub struct Header {
     /// UDP sockets over all workers, where there are clients with connections too.
     #[serde(default)]
     pub udp_sockets: Option<u32>,
+    /// The kinds of simulated clients, where there are several; [`Arrivals::client_kinds`] has the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_KINDS>")]
+    pub client_kinds: Vec<String>,
     /// Queries of one pass through the source.
     #[serde(alias = "questions")]
     pub queries: u64,
@@ -130,6 +135,7 @@ impl Default for Header {
             workers_reason: None,
             clients: 1,
             udp_sockets: None,
+            client_kinds: Vec::new(),
             queries: 0,
             queries_hash: None,
             bad_lines: 0,
@@ -435,6 +441,9 @@ pub struct Sum {
     /// What was behind counted failures, in words: the first of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanations: Vec<Explanation>,
+    /// Which questions have fallen back from UDP to TCP; `None` where none has, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncated>,
     /// What was read from the capture that was replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayCounts>,

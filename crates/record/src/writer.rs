@@ -372,6 +372,7 @@ mod tests {
             interface: None,
             queries_per_client: Vec::new(),
             explanations: Vec::new(),
+            truncated: None,
             replay: None,
             answers: None,
             watched: Vec::new(),

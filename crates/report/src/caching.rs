@@ -1,6 +1,7 @@
 //! What simulated clients with caches did, in words: a line for each procedure, and one for their caches.
 
 use dnsdyno_measure::{ByProcedure, CacheState, CachingClients, ProcedureKind};
+use dnsdyno_record::Digest;
 
 use dnsdyno_text::units::{count, duration, percent};
 
@@ -9,6 +10,28 @@ pub fn caching_lines(clients: &CachingClients) -> Vec<(&'static str, Vec<String>
     let procedures = ProcedureKind::ALL.iter().map(|one| (one.words(), of_procedure(clients, *one)));
     let caches = [("caches", of_caches(clients)), ("answers", of_answers(clients))];
     procedures.chain(caches).filter(|(_, words)| !words.is_empty()).collect()
+}
+
+/// The same of each kind of clients, where there are several: a name, and what its clients did.
+pub fn kind_lines(digest: &Digest) -> Vec<(String, Vec<String>)> {
+    let kinds = digest.header.client_kinds.iter().zip(&digest.arrivals().client_kinds);
+    kinds.map(|(name, clients)| (name.clone(), of_kind(clients))).collect()
+}
+
+fn of_kind(clients: &CachingClients) -> Vec<String> {
+    let some = |word: &str, n: u64| (n > 0).then(|| format!("{word} {}", count(n)));
+    let mut words: Vec<String> = [
+        some("begun", clients.begun.total()),
+        some("done", clients.done.total()),
+        some("failed", clients.failed.total()),
+        some("queries", clients.queries()),
+        some("asked again", clients.asked_again.total()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    words.extend(of_caches(clients));
+    words
 }
 
 fn of_procedure(clients: &CachingClients, procedure: ProcedureKind) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Transactions retried over TCP, and the members of a mix: sections of the summary of runs that have any.
 
-use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
+use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally, Truncated, TruncatedQuestion};
 use dnsdyno_record::{Digest, Headline, MemberInfo, MembersBy};
-use dnsdyno_text::layout::{NOTHING, Table, flow};
+use dnsdyno_text::layout::{NOTHING, Table, flow, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, percent, rate};
 use serde_json::{Map, Value, json};
@@ -51,7 +51,47 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
             flow(out, [name.to_owned()].into_iter().chain(counts), "   ", 2, 4, width);
         }
     }
+    let truncated = digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref());
+    if let Some(truncated) = truncated.filter(|truncated| truncated.total() > 0) {
+        write_questions(out, truncated, width);
+    }
 }
+
+/// Writes the questions that have fallen back most often.
+fn write_questions(out: &mut String, truncated: &Truncated, width: usize) {
+    questions_table(truncated, MOST_SHOWN).write(out, width);
+    let listed = truncated.questions.iter().take(MOST_SHOWN).map(|one| one.count).sum();
+    let others = truncated.total().saturating_sub(listed);
+    if others > 0 {
+        let mut more = format!("{} to other questions", counted(others, "response", "responses"));
+        if truncated.not_told_apart > 0 {
+            let n = count(truncated.not_told_apart);
+            more.push_str(&format!("; {n} of them to more questions than are told apart"));
+        }
+        paragraph(out, &more, 2, 4, width);
+    }
+}
+
+/// The questions that have fallen back, the most frequent first; `None` where none has.
+pub(crate) fn truncated_table(digest: &Digest) -> Option<Table> {
+    let truncated = digest.sum.as_ref()?.truncated.as_ref()?;
+    Some(questions_table(truncated, usize::MAX))
+}
+
+fn questions_table(truncated: &Truncated, most: usize) -> Table {
+    let total = truncated.total();
+    let cells = |cell: &dyn Fn(&TruncatedQuestion) -> String| -> Vec<String> {
+        truncated.questions.iter().take(most).map(cell).collect()
+    };
+    let mut table = Table::default();
+    table.left("fell back to TCP", 0, cells(&|one| format!("{} {}", safe(&one.name), safe(&one.rtype))));
+    table.right("responses", 0, cells(&|one| count(one.count)));
+    table.right("of all", 0, cells(&|one| of(one.count, total)));
+    table
+}
+
+/// Questions in the summary; the record and its JSON have a hundred.
+const MOST_SHOWN: usize = 10;
 
 /// Writes a line for each member of a mix.
 pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
@@ -157,7 +197,36 @@ fn of(part: u64, whole: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dnsdyno_measure::{Truncated, TruncatedQuestion};
+
     use crate::{sample, summary, summary_json};
+
+    #[test]
+    fn the_questions_that_fell_back_most_often_are_named() {
+        let mut digest = sample::falling_back();
+        if digest.sum.is_none() {
+            digest.sum(&sample::calm_sum(&digest));
+        }
+        let question = |n: u64| TruncatedQuestion {
+            name: format!("tac{n}.example"),
+            rtype: "NAPTR".to_owned(),
+            count: 100 - n,
+        };
+        let truncated = Truncated::of((0..12).map(question), 7);
+        digest.sum.as_mut().unwrap().truncated = Some(truncated);
+        let text = summary(&digest, 100);
+        let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start));
+        assert!(line("tac0.example NAPTR").is_some_and(|line| line.contains("100")), "{text}");
+        assert!(line("tac9.example NAPTR").is_some() && line("tac10.example").is_none(), "{text}");
+        let others = "186 responses to other questions; 7 of them to more questions than are told apart";
+        assert_eq!(line("186 responses").map(str::trim), Some(others), "{text}");
+        let json = summary_json(&digest);
+        assert_eq!(json["truncated"]["questions"].as_array().map(Vec::len), Some(12));
+        assert_eq!(
+            (&json["truncated"]["others"], &json["truncated"]["not_told_apart"]),
+            (&7.into(), &7.into())
+        );
+    }
 
     #[test]
     fn a_run_with_fallback_reports_retries_times_and_failures() {

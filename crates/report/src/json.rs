@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use dnsdyno_measure::{Tally, Warning};
+use dnsdyno_measure::{CachingClients, Tally, Warning};
 use dnsdyno_record::{Digest, Headline, Interval, Row, WorkerUse};
 use dnsdyno_text::acts_on_a_terminal;
 use dnsdyno_wire::{rcode_name, type_name};
@@ -119,6 +119,9 @@ pub fn summary_json(digest: &Digest) -> Value {
         "mix": mix,
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     });
+    object["truncated"] = json!(digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref()));
+    object["peak"] = peak(digest);
+    object["clients_with_caches"] = clients_with_caches(digest);
     object["partial_intervals"] = digest.partial_intervals().into();
     object["agents"] = agents::as_json(digest);
     object["start"] = agents::start_json(digest);
@@ -151,6 +154,36 @@ fn run(digest: &Digest) -> Value {
         "checks": header.checks,
         "version": header.version,
         "command_line": header.command_line,
+    })
+}
+
+/// The busiest interval.
+fn peak(digest: &Digest) -> Value {
+    let Some(peak) = digest.peak() else { return Value::Null };
+    let types = digest.header.types.iter().zip(&peak.types);
+    json!({
+        "from_ns": peak.from_ns,
+        "to_ns": peak.to_ns,
+        "requests": peak.requests,
+        "requests_per_s": peak.per_s(),
+        "over_tcp": peak.over_tcp,
+        "types": types.map(|(rtype, n)| (type_name(*rtype).into_owned(), (*n).into())).collect::<Map<_, _>>(),
+    })
+}
+
+/// Simulated clients: all, and by kind.
+fn clients_with_caches(digest: &Digest) -> Value {
+    let arrivals = digest.arrivals();
+    let Some(all) = arrivals.clients.as_deref() else { return Value::Null };
+    let object = |clients: &CachingClients| {
+        let mut object = counters(clients);
+        object.insert("hit_ratio".to_owned(), clients.hit_ratio().into());
+        Value::from(object)
+    };
+    let kinds = digest.header.client_kinds.iter().zip(&arrivals.client_kinds);
+    json!({
+        "all": object(all),
+        "kinds": kinds.map(|(name, clients)| (name.clone(), object(clients))).collect::<Map<_, _>>(),
     })
 }
 

@@ -38,7 +38,7 @@ mod watched;
 mod workers;
 
 pub use answer::{Answer, Figure, answer};
-pub use caching::caching_lines;
+pub use caching::{caching_lines, kind_lines};
 pub use capture::{capture_text, nothing_written_text, written_text};
 pub use check::{check_line, refusal};
 pub use checks::{cookie_counts, tsig_counts};

@@ -1,6 +1,6 @@
 //! The load that clients with caches will put on a server, as text and as JSON.
 
-use dnsdyno_clients::predict::{Case, Curves, Forecast, Prediction};
+use dnsdyno_clients::predict::{Case, Curves, Forecast, Messages, Part, Prediction};
 use dnsdyno_clients::{Names, Policy};
 use dnsdyno_measure::CacheState;
 use dnsdyno_text::layout::{Table, paragraph};
@@ -26,6 +26,14 @@ pub fn prediction_text(forecast: &Forecast, width: usize) -> String {
         let factor =
             after.prediction.queries_per_s / forecast.now.prediction.queries_per_s.max(f64::MIN_POSITIVE);
         paragraph(&mut out, &format!("after the change: {} times the queries", rate(factor)), 2, 4, width);
+    }
+    if let Some(peak) = &forecast.peak {
+        let (factor, load) = (rate(peak.factor), &peak.prediction);
+        let (messages, shares) = (rate(load.requests_per_s), shares_in_words(load));
+        let text = format!(
+            "busiest second of the day, with {factor} times the users: {messages} messages/s: {shares}"
+        );
+        paragraph(&mut out, &text, 2, 4, width);
     }
     out.push_str("\n  one thing changed by itself\n");
     let mut table = Table::default();
@@ -57,6 +65,16 @@ pub fn prediction_json(forecast: &Forecast) -> Value {
     json!({
         "now": case_json(&forecast.now),
         "after": forecast.after.as_ref().map(case_json),
+        "peak": forecast.peak.as_ref().map(|peak| {
+            let load = &peak.prediction;
+            json!({
+                "factor": peak.factor,
+                "queries_per_s": load.queries_per_s,
+                "requests_per_s": load.requests_per_s,
+                "octets_per_s": load.octets_per_s,
+                "messages": messages_json(load),
+            })
+        }),
         "cures": cures,
         "curves": { "entries": forecast.curves.entries, "lines": curves },
     })
@@ -65,6 +83,8 @@ pub fn prediction_json(forecast: &Forecast) -> Value {
 fn case_json(case: &Case) -> Value {
     let Prediction {
         queries_per_s,
+        again_per_s,
+        given_up,
         requests_per_s,
         octets_per_s,
         truncated,
@@ -75,10 +95,15 @@ fn case_json(case: &Case) -> Value {
         parts,
     } = &case.prediction;
     let description = case.description();
-    let parts: Vec<Value> = parts
-        .iter()
-        .map(|part| json!({ "procedure": part.kind.key(), "type": part.qtype, "queries_per_s": part.queries_per_s }))
-        .collect();
+    let part = |part: &Part| {
+        json!({
+            "procedure": part.kind.key(),
+            "type": part.qtype,
+            "queries_per_s": part.queries_per_s,
+            "truncated_per_s": part.truncated_per_s,
+        })
+    };
+    let parts: Vec<Value> = parts.iter().map(part).collect();
     json!({
         "clients": description.clients,
         "cache": description.cache,
@@ -86,7 +111,10 @@ fn case_json(case: &Case) -> Value {
         "attaches_per_s": description.arrivals.attaches,
         "handovers_per_s": description.arrivals.handovers,
         "queries_per_s": queries_per_s,
+        "asked_again_per_s": again_per_s,
+        "given_up": given_up,
         "requests_per_s": requests_per_s,
+        "messages": messages_json(&case.prediction),
         "octets_per_s": octets_per_s,
         "truncated": truncated,
         "hit_ratio": hit_ratio,
@@ -97,6 +125,23 @@ fn case_json(case: &Case) -> Value {
     })
 }
 
+/// Messages by transport and type.
+fn messages_json(prediction: &Prediction) -> Value {
+    let Messages { udp_per_s, tcp_per_s, by_type } = prediction.messages();
+    let by_type: serde_json::Map<String, Value> =
+        by_type.into_iter().map(|(qtype, per_s)| (qtype, per_s.into())).collect();
+    json!({ "udp_per_s": udp_per_s, "tcp_per_s": tcp_per_s, "by_type": by_type })
+}
+
+/// The shares of transports and types.
+fn shares_in_words(prediction: &Prediction) -> String {
+    let Messages { udp_per_s, tcp_per_s, by_type } = prediction.messages();
+    let share = |per_s: f64| percent(per_s / (udp_per_s + tcp_per_s).max(f64::MIN_POSITIVE));
+    let of_type = |(qtype, per_s): &(String, f64)| format!("{qtype} {}", share(*per_s));
+    let types: Vec<String> = by_type.iter().map(of_type).collect();
+    format!("UDP {}, TCP {}; {}", share(udp_per_s), share(tcp_per_s), types.join(", "))
+}
+
 /// A row of the table of cases.
 type Row = (&'static str, fn(&Case) -> String);
 
@@ -104,7 +149,10 @@ const TITLES: [&str; 2] = ["now", "after"];
 
 const SETTINGS: &[Row] = &[
     ("clients", |case| count(case.description().clients.into())),
-    ("entries of each cache", |case| count(case.description().cache.entries.into())),
+    ("size of each cache", |case| {
+        let cache = case.description().cache;
+        format!("{} {}", count(cache.entries.into()), cache.count.words())
+    }),
     ("evicted first", |case| policy(case.description().cache.policy).to_owned()),
     ("TTL in seconds", |case| count(case.ttl_s().into())),
     ("attaches/s", |case| match case.description().names {
@@ -123,11 +171,21 @@ const SETTINGS: &[Row] = &[
 
 const LOAD: &[Row] = &[
     ("queries/s", |case| rate(case.prediction.queries_per_s)),
+    ("  that ask again", |case| match case.prediction.again_per_s {
+        again_per_s if again_per_s > 0.0 => rate(again_per_s),
+        _ => String::new(),
+    }),
+    ("given up after the last retry", |case| match case.prediction.given_up {
+        given_up if given_up > 0.0 => percent(given_up),
+        _ => String::new(),
+    }),
     ("messages/s, with TCP after truncation", |case| rate(case.prediction.requests_per_s)),
     ("truncated", |case| percent(case.prediction.truncated)),
     ("bytes of responses a second", |case| bytes(case.prediction.octets_per_s)),
     ("answered from a cache", |case| percent(case.prediction.hit_ratio)),
-    ("entries that a client needs", |case| rate(case.prediction.need)),
+    ("that a client's cache needs", |case| {
+        format!("{} {}", rate(case.prediction.need), case.description().cache.count.words())
+    }),
     ("state of the caches", |case| number(case.prediction.state).to_string()),
 ];
 
@@ -146,7 +204,7 @@ fn write_rows(out: &mut String, cases: &[&Case], rows: &[Row], width: usize) {
 /// Queries by procedure and type.
 fn write_parts(out: &mut String, cases: &[&Case], width: usize) {
     let mut names: Vec<String> = Vec::new();
-    let name = |part: &dnsdyno_clients::predict::Part| format!("{}: {}", part.kind.words(), part.qtype);
+    let name = |part: &Part| format!("{}: {}", part.kind.words(), part.qtype);
     for part in cases.iter().flat_map(|case| &case.prediction.parts) {
         if !names.contains(&name(part)) {
             names.push(name(part));
@@ -223,7 +281,7 @@ mod tests {
         let description = json!({
             "kind": "epc", "mcc": "440", "mnc": "010", "tacs": [1, 2, 3, 4], "apns": ["a"], "clients": 2,
             "cache": { "entries": 10, "policy": "ttl", "count": "rrsets" },
-            "arrivals": { "attaches": 100.0, "handovers": 50.0 },
+            "arrivals": { "attaches": 100.0, "handovers": 50.0, "curve": [0.5, 2.0] },
             "zone": {
                 "tac": [question("NAPTR", 4, 4_000), question("A", 20, 100)],
                 "apn": [question("NAPTR", 1, 500), question("A", 20, 100)],
@@ -246,6 +304,12 @@ mod tests {
         assert!(line("twice the TTL").contains(&rate(forecast.cures[1].queries_per_s)), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains('#') && !text.contains("lookups/s"), "{text}");
+        let peak = forecast.peak.as_ref().unwrap();
+        let busiest = format!(
+            "busiest second of the day, with 2 times the users: {}",
+            rate(peak.prediction.requests_per_s)
+        );
+        assert!(text.replace("\n    ", " ").contains(&busiest), "{busiest}: {text}");
         assert!(prediction_text(&forecast, 40).lines().all(|line| !line.contains('#')), "bars need room");
     }
 
@@ -260,5 +324,13 @@ mod tests {
         let parts = json["now"]["parts"].as_array().unwrap();
         let sum: f64 = parts.iter().map(|part| part["queries_per_s"].as_f64().unwrap()).sum();
         assert!((sum - forecast.now.prediction.queries_per_s).abs() < 1e-6, "{json}");
+        // Answers of 4,000 octets alone are truncated.
+        let messages = &json["now"]["messages"];
+        let (udp, tcp) = (messages["udp_per_s"].as_f64().unwrap(), messages["tcp_per_s"].as_f64().unwrap());
+        let by_type: f64 =
+            messages["by_type"].as_object().unwrap().values().map(|per_s| per_s.as_f64().unwrap()).sum();
+        assert!((udp + tcp - by_type).abs() < 1e-6 && tcp > 0.0, "{json}");
+        assert_eq!(json["now"]["truncated"].as_f64().unwrap(), tcp / udp);
+        assert_eq!(json["peak"]["factor"], 2.0);
     }
 }

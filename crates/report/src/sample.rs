@@ -99,6 +99,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched: Vec::new(),

@@ -33,6 +33,11 @@ pub fn mix(digest: &Digest) -> Option<Table> {
     fallback::mix_table(digest)
 }
 
+/// The questions whose answers were truncated, the most frequent first; `None` without any.
+pub fn truncated(digest: &Digest) -> Option<Table> {
+    fallback::truncated_table(digest)
+}
+
 /// The agents of a run on several hosts; `None` without any.
 pub fn agents(digest: &Digest) -> Option<Table> {
     agents::table(digest)

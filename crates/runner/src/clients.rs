@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use dnsdyno_clients::{Ask, Checked, Clients, Names, Outcome, Share};
+use dnsdyno_clients::{Ask, Checked, CheckedKinds, Ended, Names, Outcome, Population, RetryServer, Share};
 use dnsdyno_engine::{ClientModel, ClientModels, Control, Upcoming};
-use dnsdyno_measure::CachingClients;
+use dnsdyno_measure::{Arrivals, CachingClients};
 use dnsdyno_plan::Plan;
-use dnsdyno_queries::QuerySource;
-use dnsdyno_queries::{Loaded, SourceError};
+use dnsdyno_queries::{Loaded, QuerySource};
 use dnsdyno_record::Header;
-use dnsdyno_text::notation::format_duration_ns;
 use dnsdyno_transport::{Description, Kind as TransportKind};
 use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm, TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 
@@ -25,7 +23,7 @@ pub(crate) struct SimulatedClients {
     pub(crate) plan: Plan,
     /// What procedures begin with: the server is checked with it.
     pub(crate) first: Loaded,
-    checked: Arc<Checked>,
+    checked: Arc<CheckedKinds>,
 }
 
 impl SimulatedClients {
@@ -39,17 +37,11 @@ impl SimulatedClients {
         let QuerySource::Clients(source) = &plan.source else { return Ok(None) };
         let its = source.clone();
         let checked = Arc::new(unless_stopped(control, || (), move || its.open())??);
-        let first_wait_ns = (checked.description().retries.first_s * 1e9) as u64;
-        if plan.timeout_ns > first_wait_ns {
-            let path = source.path.clone();
-            let [timeout, first_wait] = [plan.timeout_ns, first_wait_ns].map(format_duration_ns);
-            return Err(SourceError::SlowTimeout { path, timeout, first_wait }.into());
-        }
         let mut plan = plan.clone();
         if !source.has_sockets {
             let least = plan.part.of as usize;
             let most = most_clients(&plan).max(least);
-            plan.clients = (checked.description().clients as usize).clamp(least, most);
+            plan.clients = (checked.clients() as usize).clamp(least, most);
         }
         let first = load(&plan, control, observer)?;
         Ok(Some(SimulatedClients { plan, first, checked }))
@@ -71,20 +63,31 @@ impl SimulatedClients {
 
     /// What the record says of the source.
     pub(crate) fn describe(&self, header: &mut Header) {
-        let description = self.checked.description();
-        let clients = description.clients;
-        let entries = description.cache.entries;
-        header.load = format!("what {clients} clients need, each with a cache of {entries} entries");
+        let one = |(at, kind): (usize, &Checked)| {
+            let description = kind.description();
+            let (clients, size) = (description.clients, description.cache.entries);
+            let counted_in = description.cache.count.words();
+            let name = self.checked.names().get(at).map_or(String::new(), |name| format!(" {name}"));
+            format!("{clients}{name} clients, each with a cache of {size} {counted_in}")
+        };
+        let kinds: Vec<String> = self.checked.kinds().iter().enumerate().map(one).collect();
+        header.load = format!("what is needed by {}", kinds.join("; by "));
+        header.client_kinds = self.checked.names().to_vec();
         header.types = self.types();
         header.udp_sockets = None;
     }
 
     /// What clients ask for, in the order of the slots of types.
     fn types(&self) -> Vec<u16> {
-        match self.checked.description().names {
-            Names::Epc(_) => vec![TYPE_NAPTR, TYPE_SRV, TYPE_A, TYPE_AAAA],
-            Names::Stub(_) => self.first.queries.types().to_vec(),
+        let mut types = Vec::new();
+        for kind in self.checked.kinds() {
+            let of_kind = match kind.description().names {
+                Names::Epc(_) => &[TYPE_NAPTR, TYPE_SRV, TYPE_A, TYPE_AAAA][..],
+                Names::Stub(_) => self.first.queries.types(),
+            };
+            types.extend(of_kind.iter().filter(|rtype| !types.contains(*rtype)).copied().collect::<Vec<_>>());
         }
+        types
     }
 
     /// The clients of each worker of the plan of the run.
@@ -92,11 +95,14 @@ impl SimulatedClients {
         let (types, checked) = (self.types(), self.checked.clone());
         let (part, seed, form) = (plan.part, plan.seed, plan.form);
         let end_ns = plan.stop.duration_ns.unwrap_or(u64::MAX);
+        let members = plan.mix.members.len() as u32;
         ClientModels::new(types.clone(), move |own| {
             let (worker, workers) = (part.worker(own), part.of);
             let share = Share { worker, workers };
             Box::new(Model {
-                clients: Clients::new(&checked, share, seed.wrapping_add(u64::from(worker)), 0),
+                clients: Population::new(&checked, share, seed.wrapping_add(u64::from(worker)), 0),
+                servers: checked.kinds().iter().map(|kind| kind.description().retries.server).collect(),
+                members,
                 form,
                 types: types.clone(),
                 end_ns,
@@ -111,7 +117,10 @@ impl SimulatedClients {
 
 /// The clients of a worker, as the engine asks them.
 struct Model {
-    clients: Clients,
+    clients: Population,
+    /// Which server is asked, by kind of client, of so many.
+    servers: Vec<RetryServer>,
+    members: u32,
     form: QueryForm,
     types: Vec<u16>,
     /// Nothing is asked at this instant or later.
@@ -129,6 +138,7 @@ struct Model {
 struct Sent {
     client: u32,
     type_slot: u8,
+    member: Option<u8>,
     message: Vec<u8>,
 }
 
@@ -166,6 +176,9 @@ impl ClientModel for Model {
         let qtype = fixed.first_chunk().map_or(0, |qtype| u16::from_be_bytes(*qtype));
         if let Some(sent) = self.sent.get_mut(place) {
             sent.client = ask.client;
+            let kind = place % self.servers.len().max(1);
+            let server = self.servers.get(kind).and_then(|one| one.of(ask.client, ask.retry, self.members));
+            sent.member = server.and_then(|server| u8::try_from(server).ok());
             sent.type_slot = self.types.iter().position(|known| *known == qtype).unwrap_or(0) as u8;
             sent.message.clear();
             self.form.encode(name, qtype, &mut sent.message);
@@ -189,25 +202,40 @@ impl ClientModel for Model {
         self.sent(query).map_or(0, |sent| sent.type_slot)
     }
 
+    fn member(&self, query: u32) -> Option<u8> {
+        self.sent(query).and_then(|sent| sent.member)
+    }
+
     fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>) {
         match response {
             Some(message) => self.clients.answered(query, at_ns, message),
-            None => self.clients.failed(query, at_ns),
+            None => self.clients.failed(query),
         }
     }
 
-    fn count(&mut self, counts: &mut CachingClients, now_ns: u64, is_end: bool) {
+    fn count(&mut self, counts: &mut Arrivals, now_ns: u64, is_end: bool) {
         if is_end {
             self.clients.finish(now_ns);
         }
-        for ended in self.clients.ended() {
-            if ended.outcome == Outcome::Done {
-                let took_ns = ended.ended_ns.saturating_sub(ended.began_ns);
-                counts.time_mut(ended.kind).record(took_ns);
+        let number = self.clients.kinds();
+        for (at, of_kind) in self.clients.take_counts(add_time).enumerate() {
+            let all = counts.clients_mut();
+            let entries = all.entries;
+            all.merge_in_time(of_kind);
+            all.entries = entries + of_kind.entries;
+            if number > 1
+                && let Some(kind) = counts.client_kinds_mut(number).get_mut(at)
+            {
+                kind.merge_in_time(of_kind);
             }
         }
-        counts.merge_in_time(&self.clients.take_counts());
-        counts.entries += self.clients.entries() as u64;
+    }
+}
+
+/// Adds the time of a procedure that found what it looked for.
+fn add_time(counts: &mut CachingClients, ended: &Ended) {
+    if ended.outcome == Outcome::Done {
+        counts.time_mut(ended.kind).record(ended.ended_ns.saturating_sub(ended.began_ns));
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn header_of(
         workers_reason: plan.usual_workers.map(|usual| usual.to_string()),
         clients: plan.total_clients() as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
+        client_kinds: Vec::new(),
         queries: loaded.queries.len() as u64,
         queries_hash: Some(loaded.hash.clone()),
         bad_lines: loaded.bad_lines,

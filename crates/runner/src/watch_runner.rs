@@ -173,6 +173,7 @@ fn sum_of(to_ns: u64, ended: Ended, watched: Vec<Option<Samples>>) -> Sum {
         queries_per_client: Vec::new(),
         agents: Vec::new(),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched,

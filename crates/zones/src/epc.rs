@@ -67,7 +67,7 @@ impl EpcData {
         let codes = codes(options.tacs);
         let areas = areas(options, &codes, &fleet.origin);
         let version = |after| version(options, &fleet, shape, &codes, &areas, after);
-        let before = version(false)?;
+        let mut before = version(false)?;
         if let PerAnswer::Octets(wanted) = options.per_answer
             && let Some(of_areas) = before.answers.first()
             && !of_areas.octets.is_near(wanted as usize)
@@ -81,6 +81,7 @@ impl EpcData {
         let after = match options.addresses.has_change() {
             true => {
                 let mut after = version(true)?;
+                after.description.cache = facts::cache_before(options, &mut before.description)?;
                 let change = Change::between(&before.zone, &mut after.zone);
                 Some((after, change))
             }
@@ -209,7 +210,10 @@ fn version(
         )));
     }
     let most_records = facts::most_records(&zone);
-    let description = facts::description(options, codes, (areas, &access_points), &zone, &answers);
+    let users = if after { facts::users_of_ipv6(options) } else { Vec::new() };
+    let asking = facts::description(options, codes, users);
+    let description =
+        facts::with_questions(asking, (codes.len(), areas), access_points.len(), &zone, &answers);
     Ok(Version { zone, description, answers, most_records })
 }
 

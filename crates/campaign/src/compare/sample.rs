@@ -59,6 +59,7 @@ pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> Compare
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched: Vec::new(),

@@ -360,6 +360,7 @@ fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched: Vec::new(),

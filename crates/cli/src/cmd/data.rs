@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
-use dnsdyno_text::notation::parse_count;
+use dnsdyno_text::notation::{parse_count, parse_percent};
 use dnsdyno_text::units::{count, counted};
 use dnsdyno_zones::{
     Addresses, AnswerSizes, AnswersOf, DataError, EpcData, EpcOptions, Folder, MemberData, MemberOptions,
@@ -86,6 +86,13 @@ struct EpcFlags {
     /// Addresses of the nodes
     #[arg(long, value_name = "WHICH", default_value = "v4")]
     ip: Ip,
+    /// With --ip v6-added: the part of the users who need the new gateways
+    #[arg(long, value_name = "PERCENT", default_value = "33%", value_parser = part)]
+    v6_users: f64,
+    /// What each client's cache holds: RRsets, or with --ip v6-added, records [default: 10,000; with --ip v6-added a
+    /// tenth more than the records before the change need]
+    #[arg(long, value_name = "N", value_parser = number)]
+    cache_entries: Option<u32>,
     /// Name servers of each zone
     #[arg(long, value_name = "N", default_value = "14", value_parser = number)]
     name_servers: u32,
@@ -188,6 +195,8 @@ fn epc(flags: &EpcFlags) -> Result<String, Failure> {
         apn_zipf: flags.apn_zipf,
         per_answer,
         addresses,
+        v6_users: flags.v6_users,
+        cache_entries: flags.cache_entries,
         name_servers: flags.name_servers,
         ttl_s: flags.common.ttl,
         seed: flags.common.seed,
@@ -308,6 +317,11 @@ fn failure(error: DataError) -> Failure {
         true => Failure::bad_input(error),
         false => Failure::run_failed(error),
     }
+}
+
+/// A part of a whole, from per cent.
+pub(crate) fn part(text: &str) -> anyhow::Result<f64> {
+    Ok(parse_percent(text)?)
 }
 
 pub(crate) fn number(text: &str) -> anyhow::Result<u32> {

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use dnsdyno_clients::predict::{Case, Change, Forecast};
-use dnsdyno_clients::{Description, Policy};
+use dnsdyno_clients::predict::{Case, Change, Forecast, Serving};
+use dnsdyno_clients::{Kinds, Policy};
 use dnsdyno_report::{prediction_json, prediction_text};
+use dnsdyno_text::notation::parse_duration_ns;
 
-use crate::cmd::data::number;
+use crate::cmd::data::{number, part};
 use crate::exit::{Failure, OK, Outcome};
 use crate::screen::width_of_terminal;
 
@@ -32,10 +33,13 @@ struct PredictFlags {
     /// The description of the clients, as for `run --source epc:FILE`
     #[arg(value_name = "FILE")]
     description: PathBuf,
-    /// The description after a change of the records, such as after/description.json of `data epc --ip v6-added`;
-    /// its clients, caches and users are those of FILE
+    /// The description after a change of the records, such as after/description.json of `data epc --ip v6-added`: what
+    /// its zones hold and what its users look for; clients, caches and rates are those of FILE
     #[arg(long, value_name = "FILE")]
     after: Option<PathBuf>,
+    /// Of descriptions of several kinds of clients: the kind
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
     /// After the change: how many clients there are
     #[arg(long, value_name = "N", value_parser = number)]
     clients: Option<u32>,
@@ -60,6 +64,13 @@ struct PredictFlags {
     /// The largest response over UDP: that of the clients, or of the server if it allows less
     #[arg(long, value_name = "BYTES", default_value_t = 1232)]
     edns_size: u16,
+    /// After the change: how long the server takes for a response, such as 4s: clients ask again when their time is
+    /// over
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    response_time: Option<f64>,
+    /// After the change: the part of the queries that is never answered, such as 5%
+    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    lost: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -90,26 +101,40 @@ pub(crate) fn epc(flags: &EpcFlags) -> Outcome {
 }
 
 fn predict(flags: &PredictFlags) -> Result<Forecast, Failure> {
-    let read = |path: &Path| Description::read(path).map_err(Failure::bad_input);
-    let now = Case::new(read(&flags.description)?, flags.edns_size).map_err(Failure::bad_input)?;
-    let change = flags.change();
-    let records = match &flags.after {
-        None => None,
-        Some(path) => Some(read(path)?.zone),
+    let read = |path: &Path| {
+        let kinds = Kinds::read(path).map_err(Failure::bad_input)?;
+        kinds.one(flags.kind.as_deref()).map_err(Failure::bad_input)
     };
-    let after = match (records, change == Change::default()) {
+    let now = Case::new(read(&flags.description)?, flags.edns_size).map_err(Failure::bad_input)?;
+    let (change, serving) = (flags.change(), flags.serving());
+    let records = flags.after.as_deref().map(read).transpose()?;
+    let after = match (records, change == Change::default() && serving == flags.edns_size.into()) {
         (None, true) => None,
-        (None, false) => Some(now.with(&change)),
-        (Some(zone), _) => {
-            let description = Description { zone, ..now.description().clone() };
-            Some(Case::new(description, flags.edns_size).and_then(|case| case.with(&change)))
+        (None, false) => Some(now.with(&change).and_then(|case| case.served(serving))),
+        (Some(records), _) => {
+            let description = now.description().clone().with_records_of(records);
+            Some(Case::new(description, serving).and_then(|case| case.with(&change)))
         }
     };
     let after = after.transpose().map_err(Failure::bad_input)?;
     Forecast::new(now, after, &flags.curve_ttl).map_err(Failure::bad_input)
 }
 
+/// A time in seconds.
+fn seconds(text: &str) -> anyhow::Result<f64> {
+    Ok(parse_duration_ns(text)? as f64 / 1e9)
+}
+
 impl PredictFlags {
+    fn serving(&self) -> Serving {
+        let at_once = Serving::from(self.edns_size);
+        Serving {
+            response_s: self.response_time.unwrap_or(at_once.response_s),
+            lost: self.lost.unwrap_or(at_once.lost),
+            ..at_once
+        }
+    }
+
     fn change(&self) -> Change {
         Change {
             clients: self.clients,
@@ -133,6 +158,7 @@ Examples:
   dnsdyno data epc --out zones --per-answer 93 --ip v6-added
   dnsdyno epc predict zones/description.json --entries 2000
   dnsdyno epc predict zones/description.json --after zones/after/description.json
+  dnsdyno epc predict zones/description.json --response-time 4s --lost 5%
   dnsdyno epc predict zones/description.json --ttl 600 --curve-ttl 60,300,3600 --json
 
 Exit codes: 0 predicted, 2 the flags or the description cannot be used.";

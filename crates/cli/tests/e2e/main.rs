@@ -107,6 +107,7 @@ mod beside {
     pub(crate) mod caching_clients;
     pub(crate) mod capture;
     pub(crate) mod check;
+    pub(crate) mod client_kinds;
     pub(crate) mod clients;
     pub(crate) mod coming_from;
     pub(crate) mod consent;

@@ -11,11 +11,16 @@ struct One {
 
 impl One {
     fn new(policy: Policy, capacity: u32) -> Self {
-        One { cache: Cache::new(policy, capacity, 1), counts: CachingClients::default() }
+        One { cache: Cache::new(policy, capacity, 1, 1), counts: CachingClients::default() }
     }
 
     fn put(&mut self, question: u32, ttl_s: u32, at_s: u64) {
-        self.cache.put(0, QuestionId(question), question, ttl_s, at_s * NS_PER_S, &mut self.counts);
+        self.put_large(question, 1, ttl_s, at_s);
+    }
+
+    fn put_large(&mut self, question: u32, takes: u32, ttl_s: u32, at_s: u64) {
+        let stored = Stored { value: question, ttl_s, takes };
+        self.cache.put((0, QuestionId(question)), stored, at_s * NS_PER_S, &mut self.counts);
     }
 
     fn get(&mut self, question: u32, at_s: u64) -> Found {
@@ -81,11 +86,34 @@ fn what_was_evicted_is_known_while_it_would_have_been_valid() {
 }
 
 #[test]
+fn a_large_entry_evicts_as_many_as_it_needs_and_none_where_it_has_no_room() {
+    let mut one = One::new(Policy::Ttl, 10);
+    for question in 1..=5 {
+        one.put_large(question, 2, 100 + question, 0);
+    }
+    one.put_large(6, 3, 300, 1);
+    assert_eq!(one.counts.evicted, 2);
+    assert_eq!(
+        [1, 2, 3, 6].map(|question| one.get(question, 1) == Found::Valid(question)),
+        [false, false, true, true]
+    );
+    one.put_large(7, 11, 300, 1);
+    assert_eq!((one.counts.evicted, one.cache.len(), one.get(7, 1)), (2, 4, Found::Absent));
+    // It grows: 9 of 10 places are taken, and it needs one more than is left.
+    one.put_large(6, 5, 300, 2);
+    assert_eq!((one.counts.evicted, one.counts.refreshed, one.cache.len()), (3, 1, 3));
+    one.cache.clear(0, &mut one.counts);
+    one.put_large(8, 10, 300, 3);
+    assert_eq!((one.counts.evicted, one.cache.len()), (3, 1), "cleared places are free");
+}
+
+#[test]
 fn clearing_empties_the_cache_of_one_client() {
     let mut counts = CachingClients::default();
-    let mut cache = Cache::new(Policy::Ttl, 4, 2);
+    let mut cache = Cache::new(Policy::Ttl, 4, 1, 2);
     for number in 0..8 {
-        cache.put(number % 2, QuestionId(number), number, 300, 0, &mut counts);
+        let stored = Stored { value: number, ttl_s: 300, takes: 1 };
+        cache.put((number % 2, QuestionId(number)), stored, 0, &mut counts);
     }
     cache.clear(1, &mut counts);
     assert_eq!((cache.len(), counts.cleared), (4, 4));

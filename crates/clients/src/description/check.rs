@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use dnsdyno_text::encoding::read_text;
 use dnsdyno_wire::{CLASS_IN, TYPE_NAPTR, encode_name, parse_type};
 
+use crate::sets::MOST_USERS;
+
 use super::{Description, DescriptionError, EventKind, Lookups, Mobile, Names, Stubs};
 
 /// What one entry of a cache takes in memory, in octets: itself, its places in tables, and the memory of its eviction.
@@ -19,6 +21,9 @@ const MOST_RETRIES: u32 = 10;
 
 /// The longest time in seconds that a value can have: ten years.
 const LONGEST_S: f64 = 315_360_000.0;
+
+/// Each kind of users has two bits of what a record is for.
+const MOST_OTHERS: usize = MOST_USERS - 1;
 
 /// The codes that no tracking area has (TS 23.003 §19.4.2.3).
 const RESERVED_TACS: [u16; 2] = [0x0000, 0xfffe];
@@ -37,6 +42,11 @@ impl Checked {
     /// The description itself.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// What the caches of all clients may take in memory, in octets.
+    pub(crate) fn cache_octets(&self) -> u64 {
+        self.description.cache_octets()
     }
 
     /// What procedures begin with: name, type and class on the wire.
@@ -72,13 +82,19 @@ impl Description {
         Ok(Checked { description: self, first, second })
     }
 
+    fn cache_octets(&self) -> u64 {
+        let most_entries = u64::from(self.cache.entries / self.cache.count.least());
+        u64::from(self.clients) * most_entries * ENTRY_OCTETS
+    }
+
     fn check_clients(&self, memory_octets: u64) -> Result<(), DescriptionError> {
         require((1..=MOST_CLIENTS).contains(&self.clients), "clients", || {
             format!("{} is not from 1 to {MOST_CLIENTS}", self.clients)
         })?;
-        let needed = u64::from(self.clients) * u64::from(self.cache.entries) * ENTRY_OCTETS;
+        let needed = self.cache_octets();
         require(needed <= memory_octets, "cache.entries", || {
-            let fitting = memory_octets / ENTRY_OCTETS / u64::from(self.clients);
+            let least = u64::from(self.cache.count.least());
+            let fitting = memory_octets / ENTRY_OCTETS / u64::from(self.clients) * least;
             format!(
                 "{} entries for each of {} clients may take {} MiB of memory, and {} MiB are allowed: give at most \
                  {fitting} entries, or fewer clients",
@@ -237,18 +253,39 @@ impl Lookups {
                 })?;
             }
         }
-        if let Some(capability) = &self.capability {
-            let alphanumeric = capability.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            require((1..=5).contains(&capability.len()) && alphanumeric, "lookups.capability", || {
-                format!(
-                    "`{capability}` is no network capability: write one to five letters or digits, such as nr"
-                )
+        check_users("lookups", self.capability.as_deref(), self.ipv4 || self.ipv6)?;
+        require(self.others.len() <= MOST_OTHERS, "lookups.others", || {
+            format!("{} kinds of users are too many: give at most {MOST_OTHERS}", self.others.len())
+        })?;
+        for (at, users) in self.others.iter().enumerate() {
+            let key = format!("lookups.others.{at}");
+            require((0.0..=1.0).contains(&users.part), &format!("{key}.part"), || {
+                format!("{} is no part of the users: give a number from 0 to 1", users.part)
             })?;
+            check_users(&key, users.capability.as_deref(), users.ipv4 || users.ipv6)?;
         }
-        require(self.ipv4 || self.ipv6, "lookups.ipv4", || {
-            "no address is looked up: let ipv4 or ipv6 be true".to_owned()
+        let parts: f64 = self.others.iter().map(|users| users.part).sum();
+        require(parts <= 1.0 + 1e-9, "lookups.others", || {
+            format!(
+                "all parts together are {parts}: they may be at most 1, and what is left is the rest of the users"
+            )
         })
     }
+}
+
+/// Checks what users need, whose keys begin with `key`.
+fn check_users(key: &str, capability: Option<&str>, has_address: bool) -> Result<(), DescriptionError> {
+    if let Some(capability) = capability {
+        let alphanumeric = capability.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        require((1..=5).contains(&capability.len()) && alphanumeric, &format!("{key}.capability"), || {
+            format!(
+                "`{capability}` is no network capability: write one to five letters or digits, such as nr"
+            )
+        })?;
+    }
+    require(has_address, &format!("{key}.ipv4"), || {
+        "no address is looked up: let ipv4 or ipv6 be true".to_owned()
+    })
 }
 
 impl Stubs {
@@ -291,11 +328,17 @@ fn not_negative(key: &str, given: f64) -> Result<(), DescriptionError> {
     })
 }
 
-fn require(holds: bool, key: &str, problem: impl FnOnce() -> String) -> Result<(), DescriptionError> {
+/// Refuses a value that cannot be used.
+pub(crate) fn require(
+    holds: bool,
+    key: &str,
+    problem: impl FnOnce() -> String,
+) -> Result<(), DescriptionError> {
     if holds { Ok(()) } else { Err(value(key, &problem())) }
 }
 
-fn value(key: &str, problem: &str) -> DescriptionError {
+/// A value that cannot be used.
+pub(crate) fn value(key: &str, problem: &str) -> DescriptionError {
     DescriptionError::Value { key: key.to_owned(), problem: problem.to_owned() }
 }
 

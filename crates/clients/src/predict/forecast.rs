@@ -4,7 +4,7 @@ use dnsdyno_measure::CacheState;
 
 use crate::description::DescriptionError;
 
-use super::{Case, Change};
+use super::{Case, Change, Prediction};
 
 /// Sizes of caches in a curve, about.
 const STEPS: f64 = 10.0;
@@ -16,10 +16,21 @@ pub struct Forecast {
     pub now: Case,
     /// After a change.
     pub after: Option<Case>,
+    /// The busiest second of the day of the last of both; `None` where its description has no curve.
+    pub peak: Option<Peak>,
     /// What one thing, changed by itself, makes of the last of both.
     pub cures: Vec<Cure>,
     /// The load of the last of both with other caches.
     pub curves: Curves,
+}
+
+/// The busiest second of a day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Peak {
+    /// By how much the rates are higher than those of the description.
+    pub factor: f64,
+    /// The load then, once the caches are as they stay with these rates.
+    pub prediction: Prediction,
 }
 
 /// One thing that is changed by itself.
@@ -58,9 +69,10 @@ impl Forecast {
     /// As [`Case::new`].
     pub fn new(now: Case, after: Option<Case>, ttls_s: &[u32]) -> Result<Forecast, DescriptionError> {
         let last = after.as_ref().unwrap_or(&now);
+        let peak = last.at_peak()?.map(|(factor, prediction)| Peak { factor, prediction });
         let cures = cures(last)?;
         let curves = Curves::of(last, ttls_s, now.description().cache.entries)?;
-        Ok(Forecast { now, after, cures, curves })
+        Ok(Forecast { now, after, peak, cures, curves })
     }
 }
 

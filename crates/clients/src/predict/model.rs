@@ -3,7 +3,7 @@
 //! A key that is asked for u times a second, and lasts L seconds once it is stored, is stored anew 1/u seconds after it
 //! ended: so it is missed u/(1+uL) times a second, and it is valid for a part uL/(1+uL) of the time. Without evictions
 //! L is its TTL T, and the mean number of valid entries is the sum of those parts: the need of the keys. With a smaller
-//! cache of C entries, each policy has one unknown, which is found by halving an interval until the cache is full:
+//! cache of C places, each policy has one unknown, which is found by halving an interval until the cache is full:
 //!
 //! | policy | unknown | how true |
 //! |---|---|---|
@@ -13,6 +13,9 @@
 //! as exponential |
 //! | LFU | which keys stay: those asked for most often | an upper bound of the hits: a count that begins anew with
 //! each storing keeps less |
+//!
+//! Where a server is slow, a key is asked for P seconds before it is stored, and who needs it meanwhile waits for the
+//! same response: it is missed u/(1+u(P+L)) times a second. What is given up is stored for 0 s.
 //!
 //! With FIFO, LRU and LFU an entry that has expired keeps its place, so that they evict before the valid ones fill the
 //! cache; with TTL what has expired is evicted first.
@@ -32,6 +35,12 @@ pub struct Group {
     pub asked_per_s: f64,
     /// The TTL in seconds.
     pub ttl_s: f64,
+    /// How many places of the cache the entry of a key takes.
+    pub takes: f64,
+    /// Which part of what is asked is answered, and so stored.
+    pub answered: f64,
+    /// How long a question is asked until it is answered or given up, in seconds; who needs it meanwhile waits.
+    pub pending_s: f64,
     /// What brings it besides.
     pub brought: Option<Brought>,
 }
@@ -46,16 +55,16 @@ pub struct Brought {
 }
 
 impl Group {
-    /// Keys that are asked for, and not brought.
+    /// Keys that are asked for, and not brought; each takes one place.
     pub fn asked(keys: f64, asked_per_s: f64, ttl_s: f64) -> Self {
-        Group { keys, asked_per_s, ttl_s, brought: None }
+        Group { keys, asked_per_s, ttl_s, takes: 1.0, answered: 1.0, pending_s: 0.0, brought: None }
     }
 }
 
 /// How the keys do in a cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
-    /// The mean number of valid entries if none were evicted.
+    /// The mean number of places that valid entries would take if none were evicted.
     pub need: f64,
     /// The state of the cache.
     pub state: CacheState,
@@ -65,13 +74,12 @@ pub struct Solution {
     pub lost_s: Option<f64>,
 }
 
-/// Solves the model of a cache of `entries`.
+/// Solves the model of a cache of `entries` places.
 pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
-    let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
     let ttl_s = |group: &Group| group.ttl_s;
     let free = evaluate(groups, ttl_s, |_, group, brought_per_s| live(group, brought_per_s, group.ttl_s));
     let need = free.used;
-    let keys: f64 = groups.iter().map(|group| group.keys).sum();
+    let keys: f64 = groups.iter().map(|group| group.keys * group.takes).sum();
     let state = if keys <= entries {
         CacheState::Fits
     } else if need <= entries {
@@ -79,9 +87,25 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
     } else {
         CacheState::Overflows
     };
-    let (missed_per_s, lost_s) = match policy {
-        _ if entries < 1.0 => (evaluate(groups, ttl_s, |_, _, _| (1.0, 0.0)).missed_per_s, None),
-        _ if state == CacheState::Fits => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
+    let (missed_per_s, lost_s) = match state {
+        CacheState::Fits if entries >= 1.0 => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
+        _ => {
+            let groups = storable(groups, entries);
+            let room = free_room(&groups, |room| missed(policy, &groups, entries - room).0);
+            missed(policy, &groups, entries - room)
+        }
+    };
+    Solution { need, state, missed_per_s, lost_s }
+}
+
+/// What is missed of a cache that is full, and how much of its TTL an entry loses.
+fn missed(policy: Policy, groups: &[Group], entries: f64) -> (Vec<f64>, Option<f64>) {
+    let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
+    match policy {
+        _ if entries < 1.0 => {
+            let none = |_, group: &Group, brought_per_s| live(group, brought_per_s, 0.0);
+            (evaluate(groups, |group| group.ttl_s, none).missed_per_s, None)
+        }
         Policy::Ttl => {
             let with = |lost_s: f64| {
                 let left_s = |group: &Group| (group.ttl_s - lost_s).max(0.0);
@@ -94,13 +118,46 @@ pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
         Policy::Fifo => (fill(groups, entries, longest_s, fifo), None),
         Policy::Lru => (fill(groups, entries, longest_s, lru), None),
         Policy::Lfu => (lfu(groups, entries), None),
-    };
-    Solution { need, state, missed_per_s, lost_s }
+    }
 }
+
+/// The groups as a cache of so many places stores them: what takes more than all of them is never stored.
+fn storable(groups: &[Group], entries: f64) -> Vec<Group> {
+    let stored = |group: &Group| {
+        let answered = if group.takes > entries { 0.0 } else { group.answered };
+        Group { answered, ..group.clone() }
+    };
+    groups.iter().map(stored).collect()
+}
+
+/// How many places are free on average, because what is evicted takes more than what comes: with entries of sizes s it
+/// is E(s²)/2E(s) - 1/2, the mean overshoot of a sum of them; 0 where each takes one place.
+fn free_room(groups: &[Group], missed_with: impl Fn(f64) -> Vec<f64>) -> f64 {
+    let mut room = 0.0;
+    if groups.iter().all(|group| group.takes <= 1.0) {
+        return room;
+    }
+    for _ in 0..ROOM_ROUNDS {
+        let stored = missed_with(room)
+            .into_iter()
+            .zip(groups)
+            .map(|(missed, group)| (missed * group.answered, group.takes));
+        let (sum, squares) = stored.fold((0.0, 0.0), |(sum, squares), (per_s, takes)| {
+            (sum + per_s * takes, squares + per_s * takes * takes)
+        });
+        let overshoot = if sum > 0.0 { squares / sum / 2.0 - 0.5 } else { 0.0 };
+        // What is stored depends on the room, and little.
+        room = (room + overshoot) / 2.0;
+    }
+    room
+}
+
+/// After these the room moves by less than a thousandth of itself.
+const ROOM_ROUNDS: u32 = 10;
 
 /// What all groups together do.
 struct Evaluated {
-    /// Entries in the cache.
+    /// Places that are taken.
     used: f64,
     missed_per_s: Vec<f64>,
 }
@@ -123,7 +180,7 @@ fn evaluate(
         });
         let (missed, has_entry) = of_key(index, group, brought_per_s);
         missed_parts.push(missed);
-        used += group.keys * has_entry;
+        used += group.keys * group.takes * has_entry;
     }
     let missed_per_s = groups.iter().zip(&missed_parts);
     let missed_per_s = missed_per_s.map(|(group, missed)| group.keys * group.asked_per_s * missed).collect();
@@ -170,9 +227,9 @@ fn live(group: &Group, brought_per_s: f64, lasting_s: f64) -> (f64, f64) {
     if stored_per_s <= 0.0 {
         return (1.0, 0.0);
     }
-    let valid_s = mean_until_pause(brought_per_s, lasting_s);
-    let missed = 1.0 / (1.0 + stored_per_s * valid_s);
-    (missed, 1.0 - missed)
+    let valid_s = group.answered * mean_until_pause(brought_per_s, lasting_s);
+    let missed = 1.0 / (1.0 + stored_per_s * (group.pending_s + valid_s));
+    (missed, missed * stored_per_s * valid_s)
 }
 
 /// The mean time until a Poisson process of a rate makes a pause of `pause_s`, the pause included.
@@ -185,7 +242,8 @@ fn mean_until_pause(per_s: f64, pause_s: f64) -> f64 {
 fn fifo(group: &Group, brought_per_s: f64, stay_s: f64) -> (f64, f64) {
     let (missed, valid) = live(group, brought_per_s, group.ttl_s.min(stay_s));
     let expired_s = (stay_s - group.ttl_s).max(0.0);
-    (missed, valid + missed * -(-expired_s * (group.asked_per_s + brought_per_s)).exp_m1())
+    let kept = -(-expired_s * (group.asked_per_s + brought_per_s)).exp_m1();
+    (missed, valid + missed * group.answered * kept)
 }
 
 /// With LRU, where an entry leaves `idle_s` after its last use.
@@ -200,7 +258,8 @@ fn lru(group: &Group, brought_per_s: f64, idle_s: f64) -> (f64, f64) {
         left_s if left_s <= beyond_s * 1e-9 => group.ttl_s,
         left_s => idle_s + beyond_s * -(-left_s / beyond_s).exp_m1(),
     };
-    (1.0 / (1.0 + used_per_s * valid_s), has_entry)
+    let lasts_s = group.pending_s + group.answered * valid_s;
+    (1.0 / (1.0 + used_per_s * lasts_s), has_entry * group.answered)
 }
 
 /// Finds how long an entry stays until the cache is full, and what is missed then.
@@ -225,12 +284,12 @@ fn lfu(groups: &[Group], entries: f64) -> Vec<f64> {
     by_rate.sort_by(|(_, a), (_, b)| b.asked_per_s.total_cmp(&a.asked_per_s));
     let mut staying = vec![0.0; groups.len()];
     let mut room = entries;
-    for (index, group) in by_rate {
-        let part = (room / group.keys).clamp(0.0, 1.0);
+    for (index, group) in by_rate.into_iter().filter(|(_, group)| group.answered > 0.0) {
+        let part = (room / (group.keys * group.takes)).clamp(0.0, 1.0);
         if let Some(staying) = staying.get_mut(index) {
             *staying = part;
         }
-        room -= part * group.keys;
+        room -= part * group.keys * group.takes;
     }
     let of_key = |index: usize, group: &Group, brought_per_s: f64| {
         let part = staying.get(index).copied().unwrap_or(0.0);

@@ -8,7 +8,7 @@ const DESCRIPTION: &str = r#"{"kind": "epc", "mcc": "440", "mnc": "010", "tacs":
     "arrivals": {"attaches": 1000, "handovers": 3000, "apn_zipf": 0}}"#;
 
 fn question(qtype: &str, names: u32, brought: f64, octets: u32) -> Questions {
-    Questions { qtype: qtype.to_owned(), names, per_lookup: 1.0, brought, ttl_s: 300, octets }
+    Questions { qtype: qtype.to_owned(), names, per_lookup: 1.0, brought, ttl_s: 300, octets, records: 1 }
 }
 
 fn zone() -> Zone {
@@ -83,8 +83,11 @@ fn groups_of_ranks_are_as_good_as_each_rank_alone() {
         weights,
         per_s: 5_000.0,
         keys_of_name: 1.0,
+        number: 0,
+        reached: 1.0,
     };
-    let mut all = Groups { asked: Vec::new(), groups: Vec::new(), count: Count::Names, additional: false };
+    let at_once = Asking::of(&Default::default(), &1_232.into());
+    let mut all = Groups::new(Count::Names, at_once);
     all.add(lookup, &[(ProcedureKind::Lookup, 1.0)]).unwrap();
     assert!(all.groups.len() < 400, "{}", all.groups.len());
     let found: f64 = solve(crate::Policy::Ttl, &all.groups, 20_000.0).missed_per_s.iter().sum();
@@ -169,4 +172,57 @@ fn twice_the_ttl_is_twice_each_ttl() {
     assert_eq!(ttls, [600, 7_200]);
     let forecast = Forecast::new(case, None, &[]).unwrap();
     assert_eq!(forecast.curves.lines.iter().map(|line| line.ttl_s).collect::<Vec<_>>(), [60, 300, 1_500]);
+}
+
+#[test]
+fn what_an_entry_takes_is_what_it_holds() {
+    let needs = |count: &str| {
+        let mut zone = zone();
+        (zone.tac[0].records, zone.apn[0].records) = (93, 7);
+        predict(&checked(&DESCRIPTION.replace("names", count)), &zone, 1_232).unwrap().need
+    };
+    // Two of the ten areas and all three access points for each client; 20 addresses are asked for, 20 brought.
+    assert_near(needs("rrsets"), 2.0 + 3.0 + 20.0 + 20.0);
+    assert_near(needs("records"), 2.0 * 93.0 + 3.0 * 7.0 + 20.0 + 20.0);
+    assert_near(needs("names"), 2.0 + 3.0 + 20.0);
+    assert_near(needs("octets"), 2.0 * 4_000.0 + 3.0 * 500.0 + 20.0 * 100.0);
+}
+
+#[test]
+fn a_slow_server_multiplies_its_own_load() {
+    let at = |response_s: f64, lost: f64| {
+        predict(&checked(DESCRIPTION), &zone(), Serving { payload_octets: 1_232, response_s, lost }).unwrap()
+    };
+    let (fast, slow) = (at(0.0, 0.0), at(4.0, 0.0));
+    assert_eq!((fast.again_per_s, fast.given_up), (0.0, 0.0));
+    // Two queries for each question, each of which is asked for 4 s before its TTL of 300 s begins.
+    assert_near(slow.queries_per_s, fast.queries_per_s * 2.0 * 300.0 / 304.0);
+    assert_near(slow.again_per_s, slow.queries_per_s / 2.0);
+    assert_near(slow.truncated, fast.truncated);
+    // Nothing is answered: each client asks for its areas three times in 21 s, and never comes to an access point.
+    let dead = at(0.0, 1.0);
+    assert_near(dead.queries_per_s, 10.0 * 3.0 / 21.0);
+    assert_eq!((dead.given_up, dead.hit_ratio, dead.requests_per_s), (1.0, 0.0, dead.queries_per_s));
+    assert!(dead.parts.iter().all(|part| part.qtype == "NAPTR"), "{:?}", dead.parts);
+    let wrong = predict(&checked(DESCRIPTION), &zone(), Serving { lost: 1.5, ..1_232.into() }).unwrap_err();
+    assert!(wrong.to_string().contains("lost: 1.5 is no part"), "{wrong}");
+}
+
+#[test]
+fn the_busiest_second_is_that_of_the_highest_factor() {
+    let of = |curve: &str| {
+        let json =
+            DESCRIPTION.replace("\"handovers\": 3000", &format!("\"handovers\": 3000, \"curve\": {curve}"));
+        let mut description = Description::parse(&json).unwrap();
+        (description.zone, description.cache.entries) = (Some(zone()), 5);
+        Case::new(description, 1_232).unwrap()
+    };
+    assert_eq!(of("[]").at_peak().unwrap(), None);
+    let case = of("[0.5, 1.75, 1]");
+    let (factor, peak) = case.at_peak().unwrap().unwrap();
+    assert_eq!(factor, 1.75);
+    // The caches overflow: the load goes with the users.
+    assert_near(peak.queries_per_s, case.prediction.queries_per_s * 1.75);
+    let sum: f64 = peak.parts.iter().map(|part| part.queries_per_s + part.truncated_per_s).sum();
+    assert_near(sum, peak.requests_per_s);
 }

@@ -4,7 +4,7 @@ use crate::description::check::Checked;
 use crate::description::{Description, DescriptionError, Names, Policy};
 use crate::zone::{MOST_TTL_S, Zone};
 
-use super::{Prediction, curve, predict};
+use super::{Prediction, Serving, curve, predict};
 
 /// Memory that is no limit: nothing is stored.
 const ANY_MEMORY: u64 = u64::MAX;
@@ -62,17 +62,18 @@ fn check_ttls(zone: &Zone) -> Result<(), DescriptionError> {
 pub struct Case {
     checked: Checked,
     zone: Zone,
-    payload_octets: u16,
+    serving: Serving,
     /// The load.
     pub prediction: Prediction,
 }
 
 impl Case {
-    /// Predicts the load of a description; `payload_octets` as for [`predict`].
+    /// Predicts the load of a description; `serving` as for [`predict`].
     ///
     /// # Errors
     /// If a value of the description cannot be used, or it does not say what the zones hold.
-    pub fn new(description: Description, payload_octets: u16) -> Result<Case, DescriptionError> {
+    pub fn new(description: Description, serving: impl Into<Serving>) -> Result<Case, DescriptionError> {
+        let serving = serving.into();
         let checked = description.check(ANY_MEMORY)?;
         let Some(zone) = checked.description().zone.clone() else {
             return Err(DescriptionError::Value {
@@ -83,8 +84,8 @@ impl Case {
             });
         };
         check_ttls(&zone)?;
-        let prediction = predict(&checked, &zone, payload_octets)?;
-        Ok(Case { checked, zone, payload_octets, prediction })
+        let prediction = predict(&checked, &zone, serving)?;
+        Ok(Case { checked, zone, serving, prediction })
     }
 
     /// The same with a change.
@@ -94,7 +95,28 @@ impl Case {
     pub fn with(&self, change: &Change) -> Result<Case, DescriptionError> {
         let mut description = self.description().clone();
         change.apply(&mut description);
-        Case::new(description, self.payload_octets)
+        Case::new(description, self.serving)
+    }
+
+    /// The same with a server that responds in another way.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn served(&self, serving: impl Into<Serving>) -> Result<Case, DescriptionError> {
+        Case::new(self.description().clone(), serving)
+    }
+
+    /// The same in the busiest second of the day: with the rates at their highest factor. `None` where the description
+    /// has no curve.
+    ///
+    /// # Errors
+    /// As [`new`](Case::new).
+    pub fn at_peak(&self) -> Result<Option<(f64, Prediction)>, DescriptionError> {
+        let arrivals = &self.description().arrivals;
+        let Some(factor) = arrivals.curve.iter().copied().reduce(f64::max) else { return Ok(None) };
+        let (attaches, handovers) = (arrivals.attaches * factor, arrivals.handovers * factor);
+        let busiest = Change { attaches: Some(attaches), handovers: Some(handovers), ..Change::default() };
+        Ok(Some((factor, self.with(&busiest)?.prediction)))
     }
 
     /// Queries a second with caches of other sizes, in the order of `entries`.
@@ -102,7 +124,7 @@ impl Case {
     /// # Errors
     /// As [`predict`].
     pub fn curve(&self, entries: &[u32]) -> Result<Vec<f64>, DescriptionError> {
-        let predictions = curve(&self.checked, &self.zone, self.payload_octets, entries)?;
+        let predictions = curve(&self.checked, &self.zone, self.serving, entries)?;
         Ok(predictions.into_iter().map(|prediction| prediction.queries_per_s).collect())
     }
 

@@ -9,7 +9,8 @@ use dnsdyno_measure::{
     Anomalies, Arrivals, CachingClients, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted,
     Evidence, Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, LossBeside, MemberTally, Neighbour,
     NotSentReason, PerClient, ProcedureKind, QuotaUse, Samples, SendStamps, ServerUse, Side, StreamFailure,
-    Tally, TestBed, Tsig, TsigFailure, TypeCount, Warning, Watched, WatchedKind, merge_samples,
+    Tally, TestBed, Truncated, TruncatedQuestion, Tsig, TsigFailure, TypeCount, Warning, Watched,
+    WatchedKind, merge_samples,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -44,6 +45,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         workers: 2,
         workers_reason: Some("enough for 1k qps".into()),
         udp_sockets: Some(2),
+        client_kinds: vec!["MME".into(), "SGSN".into()],
         clients: 8,
         queries: 1_000,
         bad_lines: 2,
@@ -174,6 +176,7 @@ pub(crate) fn interval(index: u64) -> Interval {
             ..Cookies::default()
         })),
         clients: Some(Box::new(clients(index))),
+        client_kinds: vec![clients(index), clients(index + 1)],
     };
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
@@ -345,6 +348,10 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
         queries_per_client: PerClient::of([3, 3, 700]),
         explanations: Vec::new(),
+        truncated: Some(Truncated::of(
+            [TruncatedQuestion { name: "a.example".into(), rtype: "NAPTR".into(), count: 7 }],
+            2,
+        )),
         replay: None,
         answers: None,
         watched,

@@ -16,8 +16,18 @@ use super::kinds::{
 pub fn summary_schema() -> Value {
     let record = run_schema()["$defs"].take();
     let counters = |name: &str| counters(&record[name]);
-    let same =
-        ["BackendInfo", "XdpInfo", "Check", "TlsCheck", "Ended", "Event", "Explanation", "InterfaceCounts"];
+    let same = [
+        "BackendInfo",
+        "XdpInfo",
+        "Check",
+        "TlsCheck",
+        "Ended",
+        "Event",
+        "Explanation",
+        "InterfaceCounts",
+        "Truncated",
+        "TruncatedQuestion",
+    ];
     let same = same.map(|name| (name, closed(record[name].clone())));
     let own = [
         ("Latency", closed_object(latency())),
@@ -38,6 +48,7 @@ pub fn summary_schema() -> Value {
         ("CaptureCounts", closed_object(counters("CaptureCounts"))),
         ("AnswerCounts", closed_object(counters("AnswerCounts"))),
         ("SendStamps", closed_object(counters("SendStamps"))),
+        ("CachingClients", closed_object(with(counters("CachingClients"), hit_ratio()))),
         ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
     ];
     let defs = same.into_iter().chain(own).map(|(name, schema)| (name.to_owned(), schema));
@@ -96,6 +107,9 @@ fn frame() -> Value {
             "items": { "$ref": "#/$defs/Member" },
             "description": "One for each member, where there are several servers or transports; null without.",
         },
+        "truncated": or_null("Truncated", "Which questions have fallen back to TCP; null where none has."),
+        "peak": peak(),
+        "clients_with_caches": clients_with_caches(),
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
     });
@@ -292,6 +306,10 @@ fn packets() -> Value {
     })
 }
 
+fn hit_ratio() -> Value {
+    json!({ "hit_ratio": or_null_number("The part of the questions that a cache answered; null without any.") })
+}
+
 fn retried() -> Value {
     json!({ "retried": count("Requests that were retries of a query whose connection was lost.") })
 }
@@ -313,6 +331,34 @@ fn fallback(mut counters: Value) -> Value {
         "share": or_null_number("The share of the transactions that was retried over TCP, 0 to 1."),
     });
     with(counters, own)
+}
+
+/// The busiest interval.
+fn peak() -> Value {
+    let peak = closed_object(json!({
+        "from_ns": count("First instant."),
+        "to_ns": count("First instant after it."),
+        "requests": count("Messages sent; a query that fell back to TCP is two."),
+        "requests_per_s": number("Messages sent per second."),
+        "over_tcp": count("Of these, over TCP after a truncated response."),
+        "types": map_of(count("Queries."), "Queries by name of type, without those of the fallback."),
+    }));
+    json!({
+        "anyOf": [peak, { "type": "null" }],
+        "description": "The interval with the most messages a second; null where nothing was sent.",
+    })
+}
+
+/// Simulated clients.
+fn clients_with_caches() -> Value {
+    let clients = closed_object(json!({
+        "all": refer("CachingClients", "All clients."),
+        "kinds": map_of(refer("CachingClients", "The clients of a kind."), "By kind, where there are several."),
+    }));
+    json!({
+        "anyOf": [clients, { "type": "null" }],
+        "description": "Simulated clients with caches; null where the queries have another source.",
+    })
 }
 
 /// Who made the load.

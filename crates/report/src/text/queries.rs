@@ -7,7 +7,7 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, duration, percent, rate};
 use dnsdyno_wire::{rcode_name, type_name};
 
-use crate::caching::caching_lines;
+use crate::caching::{caching_lines, kind_lines};
 use crate::checks::{cookie_counts, tsig_counts};
 use crate::connections::explain;
 use crate::figures::{mean_bytes, run_rate, run_rate_cell, sent, share, socket_drops};
@@ -18,8 +18,29 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     reasons(out, digest, width);
     anomalies(out, &digest.arrivals().anomalies, width);
     checks(out, digest.arrivals(), width);
+    for (name, words) in kind_lines(digest) {
+        line_of(out, &safe(&name), words, width);
+    }
     responses(out, digest, width);
     sizes(out, digest, width);
+    line_of(out, "peak", peak_in_words(digest), width);
+}
+
+/// Of a run whose load follows from clients: its busiest interval, with its types and transports.
+fn peak_in_words(digest: &Digest) -> Vec<String> {
+    let Some(peak) = digest.peak().filter(|_| digest.arrivals().clients.is_some()) else { return Vec::new() };
+    let interval = duration(peak.to_ns.saturating_sub(peak.from_ns));
+    let (at, per_s) = (duration(peak.from_ns), rate(peak.per_s()));
+    let mut words = vec![format!("{per_s} messages/s in the busiest {interval}, from {at} on")];
+    let of = |part: u64, whole: u64| share(part, whole).map_or(NOTHING.to_owned(), percent);
+    if digest.tally().fallback.is_some() {
+        words.push(format!("UDP {}", of(peak.requests - peak.over_tcp.min(peak.requests), peak.requests)));
+        words.push(format!("TCP {}", of(peak.over_tcp, peak.requests)));
+    }
+    let queries = peak.types.iter().sum();
+    let typed = digest.header.types.iter().zip(&peak.types).filter(|(_, n)| **n > 0);
+    words.extend(typed.map(|(rtype, n)| format!("{} {} of the queries", type_name(*rtype), of(*n, queries))));
+    words
 }
 
 fn ends(out: &mut String, digest: &Digest, width: usize) {

@@ -193,11 +193,12 @@ const SEED: u64 = 1;
 
 #[cfg(test)]
 mod tests {
-    use dnsdyno_clients::predict::predict;
+    use dnsdyno_clients::predict::{Prediction, predict};
+    use dnsdyno_measure::CacheState;
 
     use super::*;
     use crate::epc::tests::options;
-    use crate::epc::{EpcData, EpcOptions};
+    use crate::epc::{Addresses, EpcData, EpcOptions};
 
     /// The queries a second that clients with these caches send to the zone, once the caches are warm.
     fn simulated(description: &Description, zone: &Zone) -> f64 {
@@ -239,5 +240,43 @@ mod tests {
                 "{entries} entries: predicted {predicted:.1}, simulated {simulated:.1}"
             );
         }
+    }
+
+    /// The change of records: larger answers, and users who need the gateways that it adds.
+    #[test]
+    fn the_load_after_the_change_is_the_predicted_one_and_many_times_that_before() {
+        let options = EpcOptions {
+            tacs: 40,
+            apns: 4,
+            sgws: 24,
+            pgws: 24,
+            mmes: 4,
+            addresses: Addresses::V6Added,
+            ttl_s: TTL_S as u32,
+            ..options()
+        };
+        let data = EpcData::make(&options).unwrap();
+        let (after, _) = data.after.as_ref().unwrap();
+        assert_eq!(after.description.cache, data.before.description.cache);
+        let loads = [&data.before, after].map(|version| {
+            let mut description = version.description.clone();
+            (description.arrivals.attaches, description.arrivals.handovers) = (200.0, 200.0);
+            let zone = description.zone.clone().unwrap();
+            let predicted = predict(&description.clone().check(u64::MAX).unwrap(), &zone, 1_232).unwrap();
+            let simulated = simulated(&description, &version.zone);
+            let off = predicted.queries_per_s / simulated - 1.0;
+            assert!(off.abs() < 0.15, "predicted {:.1}, simulated {simulated:.1}", predicted.queries_per_s);
+            predicted
+        });
+        let [before, after] = loads;
+        assert!(before.state != CacheState::Overflows && after.state == CacheState::Overflows, "{after:?}");
+        assert!(after.need > before.need * 1.3, "{} records, then {}", before.need, after.need);
+        assert!(after.queries_per_s > before.queries_per_s * 5.0, "{} queries", after.queries_per_s);
+        assert!(
+            after.octets_per_s / after.queries_per_s > before.octets_per_s / before.queries_per_s,
+            "{after:?}"
+        );
+        let aaaa = |prediction: &Prediction| prediction.parts.iter().any(|part| part.qtype == "AAAA");
+        assert!(!aaaa(&before) && aaaa(&after), "users with IPv6 alone");
     }
 }

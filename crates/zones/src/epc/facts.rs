@@ -3,13 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::{fmt, iter};
 
-use dnsdyno_clients::{self as clients, Arrivals, Description, Lookups, Mobile, NameUse, Names, Questions};
+use dnsdyno_clients::predict::Case;
+use dnsdyno_clients::{
+    self as clients, Arrivals, Cache, Count, Description, Lookups, Mobile, NameUse, Names, OtherUsers,
+    Questions,
+};
 use dnsdyno_measure::LookupStep;
 use rand::seq::SliceRandom;
 
+use crate::DataError;
 use crate::epc::access_points::AccessPoint;
 use crate::epc::areas::Area;
 use crate::epc::asked::{LookupBy, ask};
+use crate::epc::fleet::CAPABILITY_OF_IPV6;
 use crate::epc::options::{Addresses, EpcOptions};
 use crate::epc::size::is_near;
 use crate::queries::random;
@@ -103,20 +109,16 @@ pub(super) fn most_records(zone: &Zone) -> usize {
     sets(zone).values().map(Vec::len).max().unwrap_or(0)
 }
 
-/// Who asks for the zone, and what; the user changes the rest.
-pub(super) fn description(
-    options: &EpcOptions,
-    codes: &[u16],
-    (areas, access_points): (&[Area], &[AccessPoint]),
-    zone: &Zone,
-    answers: &[AnswersOf],
-) -> Description {
+/// Who asks for the zone; the user changes what is known better. `others` are users who need other gateways.
+pub(super) fn description(options: &EpcOptions, codes: &[u16], others: Vec<OtherUsers>) -> Description {
     let mut tacs = codes.to_vec();
     tacs.shuffle(&mut random(options.seed));
     // Each client has users in one area at least.
     let clients_per_tac = options.mmes.div_ceil(codes.len().max(1) as u32).max(1);
-    let lookups = Lookups { ipv6: options.addresses == Addresses::Dual, ..Lookups::default() };
-    let mut description = Description {
+    let ipv6 = options.addresses == Addresses::Dual;
+    let lookups = Lookups { ipv6, others, ..Lookups::default() };
+    let usual = Cache::default();
+    Description {
         names: Names::Epc(Mobile {
             mcc: options.mcc.clone(),
             mnc: options.mnc.clone(),
@@ -125,7 +127,7 @@ pub(super) fn description(
             lookups,
         }),
         clients: options.mmes,
-        cache: Default::default(),
+        cache: Cache { entries: options.cache_entries.unwrap_or(usual.entries), ..usual },
         arrivals: Arrivals {
             clients_per_tac,
             tac_zipf: options.tac_zipf,
@@ -135,14 +137,43 @@ pub(super) fn description(
         retries: Default::default(),
         events: Vec::new(),
         zone: None,
-    };
-    let questions = questions(&description, (codes.len(), areas), access_points.len(), zone, answers);
-    description.zone = Some(questions);
+    }
+}
+
+/// The users with IPv6 alone, who come with the change and need the gateways that it adds.
+pub(super) fn users_of_ipv6(options: &EpcOptions) -> Vec<OtherUsers> {
+    let capability = Some(CAPABILITY_OF_IPV6.to_owned());
+    vec![OtherUsers { part: options.v6_users, capability, ipv4: false, ipv6: true }]
+}
+
+/// Gives the clients before a change their caches, which are counted in records, and returns them: those after it have
+/// the same. Without a size, it is a tenth more than the records before the change need.
+pub(super) fn cache_before(options: &EpcOptions, before: &mut Description) -> Result<Cache, DataError> {
+    before.cache.count = Count::Records;
+    if options.cache_entries.is_none() {
+        let case =
+            Case::new(before.clone(), u16::MAX).map_err(|error| DataError::Option(error.to_string()))?;
+        before.cache.entries = (case.prediction.need * ROOM).ceil() as u32;
+    }
+    Ok(before.cache)
+}
+
+/// What a network's planner leaves free in the caches.
+const ROOM: f64 = 1.1;
+
+/// Adds what the clients of a description ask for.
+pub(super) fn with_questions(
+    mut description: Description,
+    areas: (usize, &[Area]),
+    access_points: usize,
+    zone: &Zone,
+    answers: &[AnswersOf],
+) -> Description {
+    description.zone = Some(questions(&description, areas, access_points, zone, answers));
     description
 }
 
-/// The questions of clients that look for gateways without special abilities, which additional sections do not answer:
-/// whether they do depends on the server.
+/// The questions of the clients, which additional sections do not answer: whether they do depends on the server.
 fn questions(
     description: &Description,
     areas: (usize, &[Area]),
@@ -152,14 +183,18 @@ fn questions(
 ) -> clients::Zone {
     let question = |what: &str, rtype: &str, names: f64, per_lookup: f64| {
         let of = answers.iter().find(|of| of.what == what && of.rtype == rtype);
-        let octets = of.map_or(0, |of| (of.octets.least + of.octets.most) / 2);
+        let mean = |sizes: fn(&AnswersOf) -> AnswerSizes| {
+            let mean = of.map_or(0, |of| (sizes(of).least + sizes(of).most) / 2);
+            u32::try_from(mean).unwrap_or(u32::MAX)
+        };
         Questions {
             qtype: rtype.to_owned(),
             names: (names.round() as u32).max(1),
             per_lookup: (per_lookup * 1e4).round() / 1e4,
             brought: 0.0,
             ttl_s: zone.ttl_s,
-            octets: u32::try_from(octets).unwrap_or(u32::MAX),
+            octets: mean(|of| of.octets),
+            records: mean(|of| of.records),
         }
     };
     let (tacs, areas) = areas;

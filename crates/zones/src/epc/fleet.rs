@@ -193,7 +193,10 @@ fn suffix(index: usize) -> &'static str {
     }
 }
 
-/// The same of those that are added for users with IPv6 alone; `v6` is a capability of the carrier's own.
+/// What gateways for users with IPv6 alone announce: a capability of the carrier's own.
+pub(super) const CAPABILITY_OF_IPV6: &str = "v6";
+
+/// What those that are added announce: [`CAPABILITY_OF_IPV6`], and every second one dual connectivity to 5G too.
 fn suffix_of_ipv6(index: usize) -> &'static str {
     if index.is_multiple_of(2) { "+nc-v6" } else { "+nc-nr.v6" }
 }

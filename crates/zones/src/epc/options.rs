@@ -30,6 +30,11 @@ pub struct EpcOptions {
     pub per_answer: PerAnswer,
     /// Addresses, and whether there is a change.
     pub addresses: Addresses,
+    /// Of a change: the part of the users who need the new gateways, 0 to 1.
+    pub v6_users: f64,
+    /// How many entries each client's cache has, or of a change, records; `None`: 10,000, or of a change a tenth more
+    /// than the records before it need.
+    pub cache_entries: Option<u32>,
     /// How many name servers each zone has.
     pub name_servers: u32,
     /// The TTL of all records in seconds.
@@ -115,6 +120,12 @@ impl EpcOptions {
             if !(0.0..=MOST_ZIPF).contains(&value) {
                 return wrong(format!("{flag}: {value} cannot be used: between 0 (evenly) and {MOST_ZIPF}"));
             }
+        }
+        if !(0.0..=1.0).contains(&self.v6_users) {
+            return wrong(format!(
+                "--v6-users: {} is no part of the users: give 0 % to 100 %",
+                self.v6_users
+            ));
         }
         if let PerAnswer::Records(0) = self.per_answer {
             return wrong("--per-answer: an answer has at least one record".into());

@@ -24,6 +24,8 @@ pub(super) fn options() -> EpcOptions {
         apn_zipf: 1.0,
         per_answer: PerAnswer::Gateways,
         addresses: Addresses::V4,
+        v6_users: 1.0 / 3.0,
+        cache_entries: None,
         name_servers: 14,
         ttl_s: 300,
         seed: 1,

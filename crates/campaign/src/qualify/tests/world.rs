@@ -288,6 +288,7 @@ fn sum(
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        truncated: None,
         replay: None,
         answers: None,
         watched: Vec::new(),

@@ -58,6 +58,10 @@ fn each_truncated_answer_of_bind_is_followed_by_one_query_over_tcp_and_bind_coun
     assert_eq!((tally.scheduled, tally.ends.answered), (2_000, 2_000), "{:?}", tally.ends);
     // 304 of each 1,000 have an answer that fits no datagram.
     assert_eq!((fallback.started, fallback.answered), (608, 608));
+    let truncated = digest.sum.as_ref().unwrap().truncated.as_ref().unwrap();
+    let [one] = &truncated.questions[..] else { panic!("{truncated:?}") };
+    let name = "tac-lb01.tac-hb10.tac.epc.mnc001.mcc001.3gppnetwork.example";
+    assert_eq!((one.name.as_str(), one.rtype.as_str(), one.count, truncated.others), (name, "NAPTR", 608, 0));
     assert_eq!((fallback.udp_requests, fallback.tcp_requests), (2_000, 608));
     assert_eq!((rose("QryUDP"), rose("QryTCP"), rose("TruncatedResp")), (2_000, 608, 608), "{after:#}");
     // Over UDP with EDNS, over TCP without.

@@ -303,7 +303,6 @@ fn what_cannot_be_used_with_clients_is_refused_with_what_to_do() {
     refused("--source stub:zones/description.json", &["epc:"]);
     refused("--source epc:none.json", &["none.json"]);
     refused("--source epc:zones/description.json --rate 1k", &["--rate cannot be used with --source"]);
-    refused("--source epc:zones/description.json --timeout 5s", &["first_s", "--timeout 3s"]);
     describe(&work, "zones/description.json", json!({ "clients": 0 }));
     refused("--source epc:zones/description.json", &["clients"]);
 }

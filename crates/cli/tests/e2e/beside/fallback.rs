@@ -70,6 +70,14 @@ fn every_truncated_response_is_retried_and_the_responder_counts_the_same() {
         assert_eq!((tally.scheduled, tally.ends.answered), (1_000, 1_000), "{load}: {:?}", tally.ends);
         assert_eq!((fallback.started, fallback.udp_requests, fallback.tcp_requests), (1_000, 1_000, 1_000));
         assert_eq!((book.udp.counts.truncated, book.tcp.counts.answered), (1_000, 1_000), "{load}");
+        let truncated = digest.sum.as_ref().unwrap().truncated.as_ref().expect("the questions");
+        let each: Vec<_> = truncated
+            .questions
+            .iter()
+            .map(|one| (one.name.as_str(), one.rtype.as_str(), one.count))
+            .collect();
+        assert_eq!(each, [("mail.example", "AAAA", 500), ("www.example", "A", 500)], "{load}");
+        assert_eq!((truncated.others, truncated.not_told_apart), (0, 0));
         assert_eq!(digest.arrivals().anomalies, Anomalies { truncated: 1_000, ..Anomalies::default() });
         let connections = digest.arrivals().connections.as_deref().unwrap();
         assert_eq!(connections.established, book.tcp.connections.accepted, "{load}");
