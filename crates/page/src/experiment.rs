@@ -8,20 +8,24 @@
 //! look is that of the other pages: the same style sheet, with the few rules of `document.css` after it.
 
 mod chart;
+mod curves;
+mod pairs;
 
-use std::collections::BTreeMap;
-
-use dnsdyno_campaign::compare::{Figure, Kind};
-use dnsdyno_campaign::experiment::report::{Beside, COLUMNS, ExperimentReport, words};
-use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
-use dnsdyno_text::escaped;
+use dnsdyno_campaign::compare::Kind;
+use dnsdyno_campaign::experiment::report::{ExperimentReport, details, words};
+use dnsdyno_campaign::experiment::{CellResult, RunFigures};
+use dnsdyno_text::{escaped, preformatted};
 
 use crate::Options;
-use crate::document::{self, Document, table};
-use chart::{Across, Chart, Curve, Point, Scale};
+use crate::document::{self, Document, table, table_with_links};
+use curves::Layout;
 
-/// The page of an experiment, as an HTML file.
-pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
+/// The page of an experiment, as an HTML file. `link` has the address of a run by its number.
+pub fn experiment(
+    report: &ExperimentReport<'_>,
+    link: &dyn Fn(u32) -> Option<String>,
+    options: &Options,
+) -> Vec<u8> {
     let mut page = Document::new(report.title, options);
     page.heading(report.title, &words::state(report.result));
     let answers: Vec<String> = report
@@ -32,124 +36,53 @@ pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
         .collect();
     page.list(&answers, "answers");
     page.list(&report.result.notes, "notes");
-    let heading =
-        only_load(report).map_or_else(|| "Against the load".to_owned(), |load| format!("Under {load}"));
-    page.section("curves", &heading, &curves(report));
+    let only_load = Layout::of(report.result).only_load();
+    let heading = only_load.map_or_else(
+        || "Against the load".to_owned(),
+        |load| format!("Under {}", words::load(report.result, load)),
+    );
+    page.section("curves", &heading, &charts(report));
     page.section("figures", "Figures", &figures(report));
+    page.section("details", "Details", &of_details(report));
+    if words::steps(report.result).next().is_some() {
+        page.section("steps", "Rates of a load", &steps(report));
+    }
     if words::found(report.result).next().is_some() {
-        page.section("found", "Searches and programs", &found(report));
+        page.section("found", "Searches and programs", &found(report, link));
     }
     if !report.result.differences.is_empty() {
         page.section("differences", "Differences", &differences(report));
     }
+    if let Some(pairs) = pairs::pairs(report) {
+        page.section("pairs", "Two servers", &pairs);
+    }
     page.section("bottlenecks", "Bottlenecks", &bottlenecks(report));
-    if report.beside.iter().any(|cell| !cell.is_empty()) {
-        page.section("beside", "Counted at the server", &beside(report));
+    if details::columns(report.result).next().is_some() {
+        page.section("beside", "Watched beside the load", &beside(report));
     }
     page.section("servers", "Servers and conditions", &servers(report));
-    page.section("discarded", "Discarded runs", &discarded(report));
+    page.section("runs", "Runs", &runs(report, link));
+    page.section("discarded", "Discarded runs", &discarded(report, link));
     page.finish()
 }
 
-fn curves(report: &ExperimentReport<'_>) -> String {
-    let rates = chart(report, "Answered", "queries/s", Scale::Linear, Kind::Rate, &|cell| cell.answered);
-    let share =
-        chart(report, "Answered share", "of the queries", Scale::Share, Kind::Share, &|cell| cell.share);
-    let mut charts = vec![rates, share];
-    for name in ["p50", "p99", "p99.9"] {
-        let of = |cell: &CellResult| words::percentile(cell, name);
-        charts.push(chart(report, name, "logarithmic", Scale::Logarithmic, Kind::Duration, &of));
-    }
-    let drawn: String = charts.into_iter().flatten().collect();
-    format!(
-        "<p class=\"help\">A point is the median of the runs; its line goes from the lowest to the highest run. The \
-         same figures are in the table below.</p>\n{}<div class=\"drawn-charts\">\n{drawn}</div>\n",
-        chart::legend(&names(report))
-    )
-}
-
-/// The loads of runs, which the charts show.
-fn loads<'a>(report: &'a ExperimentReport<'_>) -> Vec<&'a str> {
-    let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
-    report.result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect()
-}
-
-/// The name of the load where there is one: a curve would be a single point, so the servers stand beside each other.
-fn only_load<'a>(report: &'a ExperimentReport<'_>) -> Option<&'a str> {
-    match loads(report)[..] {
-        [load] => Some(load),
-        _ => None,
-    }
-}
-
-fn names(report: &ExperimentReport<'_>) -> Vec<String> {
-    report.result.design.subjects.iter().map(|subject| subject.name.clone()).collect()
-}
-
-/// Whether the rate is what tells the loads apart: each has one, the same for all servers, and no two have the same.
-/// Then they stand at their rates, otherwise one after the other.
-fn differ_by_rate(asked: impl Iterator<Item = (usize, Option<f64>)>) -> bool {
-    let mut rates: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    for (load, rate) in asked {
-        let Some(rate) = rate else { return false };
-        let (lowest, highest) = rates.entry(load).or_insert((rate, rate));
-        (*lowest, *highest) = (lowest.min(rate), highest.max(rate));
-    }
-    let mut rates: Vec<(f64, f64)> = rates.into_values().collect();
-    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let is_one = |(lowest, highest): &(f64, f64)| *highest <= lowest * 1.01;
-    rates.iter().all(is_one) && rates.windows(2).all(|two| !is_one(&(two[0].1, two[1].0)))
-}
-
-/// A chart with a curve for each subject; `None` where no cell has the figure.
-fn chart(
-    report: &ExperimentReport<'_>,
-    title: &str,
-    unit: &str,
-    scale: Scale,
-    kind: Kind,
-    of: &dyn Fn(&CellResult) -> Option<Spread>,
-) -> Option<String> {
+fn charts(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
-    let loads = loads(report);
-    let measured = result.cells.iter().filter(|cell| !cell.runs.is_empty());
-    let across = match () {
-        () if only_load(report).is_some() => Across::Servers(names(report)),
-        () if differ_by_rate(measured.map(|cell| (cell.cell.load, cell.asked_qps))) => Across::Rates,
-        () => Across::Loads(loads.iter().map(|name| (*name).to_owned()).collect()),
+    let layout = Layout::of(result);
+    let subjects: Vec<usize> = (0..result.design.subjects.len()).collect();
+    let all = curves::all(result);
+    let drawn: String =
+        all.iter().filter_map(|shown| curves::draw(result, &layout, shown, &subjects)).collect();
+    let names = subjects.iter().map(|subject| (*subject, words::subject(result, *subject)));
+    let steps = match words::steps(result).next() {
+        Some(_) => " Of a load with several rates, such as a stair, each rate is a point, on a thinner line.",
+        None => "",
     };
-    let subjects = result.design.subjects.len();
-    let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
-    let point = |cell: &CellResult| {
-        let spread = of(cell)?;
-        let load = words::load(result, cell.cell.load);
-        let place = || loads.iter().position(|name| **name == load);
-        let x = match across {
-            Across::Rates => cell.asked_qps?,
-            Across::Loads(_) => place()? as f64 + chart::beside(cell.cell.subject, subjects),
-            Across::Servers(_) => place().map(|_| cell.cell.subject as f64)?,
-        };
-        let name = format!(
-            "{} under {}: {}",
-            words::subject(result, cell.cell.subject),
-            words::load(result, cell.cell.load),
-            words::spread(kind, cell, Some(spread))
-        );
-        let (low, y, high) = (in_unit(spread.lowest), in_unit(spread.median), in_unit(spread.highest));
-        Some(Point { x, y, low, high, is_bound: spread.median.beyond_timeout, name })
-    };
-    let curves: Vec<Curve> = (0..result.design.subjects.len())
-        .map(|subject| {
-            let own = result.cells.iter().filter(|cell| cell.cell.subject == subject);
-            let mut points: Vec<Point> = own.filter_map(point).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Curve { number: subject, points }
-        })
-        .collect();
-    if curves.iter().all(|curve| curve.points.is_empty()) {
-        return None;
-    }
-    Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, across }.svg())
+    format!(
+        "<p class=\"help\">A point is the median of the runs; its line goes from the lowest to the highest run.{steps} \
+         The same figures are in the tables below.</p>\n{}<div class=\"drawn-charts\">\n{drawn}</div>\n",
+        chart::legend(names)
+    )
 }
 
 fn figures(report: &ExperimentReport<'_>) -> String {
@@ -181,23 +114,86 @@ fn figures(report: &ExperimentReport<'_>) -> String {
     format!("{help}{}", table("The figures of each server under each load", &titles, 2, &rows))
 }
 
+fn of_details(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let titles: Vec<&str> = ["load", "server"].into_iter().chain(details::DETAILS).collect();
+    let row = |cell: &CellResult| {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        names.into_iter().chain(details::details(cell)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
+    let help = format!("<p class=\"help\">{}</p>\n", escaped(details::HELP));
+    format!("{help}{}", table("Further figures of each server under each load", &titles, 2, &rows))
+}
+
+/// The rates of the loads that have several.
+fn steps(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let titles: Vec<&str> = ["load", "server"].into_iter().chain(words::STEP_TITLES).collect();
+    let row = |(cell, step)| {
+        let cell: &CellResult = cell;
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        names.into_iter().chain(words::step(cell, step)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = words::steps(result).map(row).collect();
+    table("The figures of each server at each rate of a load", &titles, 2, &rows)
+}
+
 /// What searches and programs have found, and what is to be seen beside it, folded.
-fn found(report: &ExperimentReport<'_>) -> String {
+fn found(report: &ExperimentReport<'_>, link: &dyn Fn(u32) -> Option<String>) -> String {
     let result = report.result;
     let names =
         |cell: &CellResult| [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
-    let mut rows = Vec::new();
-    let mut texts = String::new();
+    let (mut rows, mut numbers, mut texts) = (Vec::new(), Vec::new(), String::new());
     for (cell, number, found) in words::found(result) {
         let [load, subject] = names(cell);
-        let summary = escaped(&format!("{subject} under {load}, run {number}"));
-        let lines: Vec<String> = words::lines(found).iter().map(|line| escaped(line)).collect();
-        let lines = lines.join("\n");
+        let cut = words::cut(found).map_or_else(String::new, |cut| format!(" ({cut})"));
+        let summary = escaped(&format!("{}{cut}", words::whose(result, cell, number)));
+        let lines = preformatted(&words::lines(found));
         texts.push_str(&format!("<details><summary>{summary}</summary>\n<pre>{lines}</pre></details>\n"));
-        rows.push(vec![load, subject, words::answer(cell, found), number.to_string()]);
+        rows.push(vec![number.to_string(), load, subject, words::answer(cell, found)]);
+        numbers.push(number);
     }
-    let titles = ["load", "server", "found", "run"];
-    format!("{}{texts}", table("What searches and programs have found", &titles, 3, &rows))
+    let titles = ["run", "load", "server", "found"];
+    let address = |row: usize| link(*numbers.get(row)?);
+    let caption = "What searches and programs have found";
+    format!("{}{texts}", table_with_links(caption, &titles, &|_| true, &rows, &address))
+}
+
+/// Every run that has figures, with a link to it.
+fn runs(report: &ExperimentReport<'_>, link: &dyn Fn(u32) -> Option<String>) -> String {
+    let result = report.result;
+    let mut all: Vec<(&CellResult, &RunFigures)> =
+        result.cells.iter().flat_map(|cell| cell.runs.iter().map(move |run| (cell, run))).collect();
+    all.sort_by_key(|(_, run)| run.number);
+    if all.is_empty() {
+        return "<p>No run has figures.</p>\n".to_owned();
+    }
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row = |(cell, run): &(&CellResult, &RunFigures)| {
+        let [p50, _, _, p99, _] = run.percentiles;
+        vec![
+            run.number.to_string(),
+            words::load(result, cell.cell.load),
+            words::subject(result, cell.cell.subject),
+            or_none(run.answered_qps.map(|qps| words::plain(Kind::Rate, qps))),
+            or_none(run.share.map(|share| words::plain(Kind::Share, share))),
+            or_none(p50.map(words::latency)),
+            or_none(p99.map(words::latency)),
+            if run.is_in_doubt { "in doubt".to_owned() } else { String::new() },
+        ]
+    };
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    let titles = ["run", "load", "server", "answered/s", "share", "p50", "p99", ""];
+    let address = |row: usize| link(all.get(row)?.1.number);
+    let is_text = |column: usize| column < 3 || column == 7;
+    let table = table_with_links("Every run with its figures", &titles, &is_text, &rows, &address);
+    format!(
+        "<p class=\"help\">A number leads to the run: to its page where it had one when these results were written \
+         (<code>dnsdyno report</code>), otherwise to its folder, with its record, the configuration of the server and \
+         its log.</p>\n<details><summary>{} runs</summary>\n{table}</details>\n",
+        rows.len()
+    )
 }
 
 fn differences(report: &ExperimentReport<'_>) -> String {
@@ -237,16 +233,20 @@ fn bottlenecks(report: &ExperimentReport<'_>) -> String {
 
 fn beside(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
+    let columns: Vec<_> = details::columns(result).collect();
+    let of_columns: Vec<String> = columns.iter().map(|(_, column)| details::title(column)).collect();
     let titles: Vec<&str> =
-        ["load", "server"].into_iter().chain(COLUMNS.iter().map(|column| column.title)).collect();
-    let row = |(cell, found): (&CellResult, &Beside)| {
+        ["load", "server"].into_iter().chain(of_columns.iter().map(String::as_str)).collect();
+    let row = |cell: &CellResult| {
         let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
-        names.into_iter().chain(found.texts()).collect::<Vec<_>>()
+        let figures = columns.iter().map(|(at, column)| details::with_range(cell, *at, column));
+        names.into_iter().chain(figures).collect::<Vec<_>>()
     };
-    let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.beside).map(row).collect();
-    let help = "<p class=\"help\">Of each run what the server's kernel, its process and its own statistics have \
-                counted: the median of the runs, and in brackets the lowest and the highest run.</p>\n";
-    format!("{help}{}", table("What was counted at the server", &titles, 2, &rows))
+    let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
+    let help = "<p class=\"help\">Of each run what was watched beside it: the kernel, the process and the statistics \
+                of the server, and what is behind it. The median of the runs, and in brackets the lowest and the \
+                highest run.</p>\n";
+    format!("{help}{}", table("What was watched beside the load", &titles, 2, &rows))
 }
 
 fn servers(report: &ExperimentReport<'_>) -> String {
@@ -270,7 +270,7 @@ fn servers(report: &ExperimentReport<'_>) -> String {
     )
 }
 
-fn discarded(report: &ExperimentReport<'_>) -> String {
+fn discarded(report: &ExperimentReport<'_>, link: &dyn Fn(u32) -> Option<String>) -> String {
     let result = report.result;
     let dropped = match words::dropped(result) {
         None => "No run was left out because it was the first one.".to_owned(),
@@ -290,22 +290,7 @@ fn discarded(report: &ExperimentReport<'_>) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = result.discarded.iter().map(row).collect();
-    format!("{help}{}", table("The runs that do not count", &["run", "load", "server", "why"], 4, &rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::differ_by_rate;
-
-    #[test]
-    fn loads_stand_at_their_rates_only_where_these_tell_them_apart() {
-        let differ = |asked: &[(usize, Option<f64>)]| differ_by_rate(asked.iter().copied());
-        assert!(
-            differ(&[(0, Some(25e3)), (0, Some(25.1e3)), (1, Some(50e3))]),
-            "late sends change a rate a little"
-        );
-        assert!(!differ(&[(0, Some(4e3)), (1, Some(4e3))]), "two loads of one rate");
-        assert!(!differ(&[(0, Some(38.0)), (0, Some(1e3)), (1, Some(5e3))]), "another rate for each server");
-        assert!(!differ(&[(0, None), (1, Some(50e3))]), "a closed loop beside a rate");
-    }
+    let address = |row: usize| link(result.discarded.get(row)?.number);
+    let titles = ["run", "load", "server", "why"];
+    format!("{help}{}", table_with_links("The runs that do not count", &titles, &|_| true, &rows, &address))
 }

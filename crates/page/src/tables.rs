@@ -66,7 +66,7 @@ fn as_is(id: &'static str, title: &'static str, table: &dnsdyno_text::layout::Ta
     Table {
         id,
         title,
-        columns: columns.iter().map(|column| titled(column.title, column.is_left)).collect(),
+        columns: columns.iter().map(|column| titled(&column.title, column.is_left)).collect(),
         rows: (0..height)
             .map(|row| {
                 columns.iter().map(|column| column.cells.get(row).cloned().unwrap_or_default()).collect()

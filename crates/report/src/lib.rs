@@ -56,6 +56,7 @@ pub use quantile::quantile;
 pub use schema::SUMMARY_SCHEMA;
 #[cfg(feature = "schema")]
 pub use schema::summary_schema;
+pub use steps::rates;
 pub use text::head::{head, servers};
 pub use text::queries::ends_with_words;
 pub use text::summary;

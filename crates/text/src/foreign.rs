@@ -31,8 +31,28 @@ pub fn safe(text: &str) -> String {
     shown(text, LONGEST_SHOWN).into_owned()
 }
 
+/// A line of the output of a program as it is, with its tabs: what a terminal would act on is escaped, and of a line
+/// that nobody can read the end is left out.
+pub fn verbatim(line: &str) -> String {
+    let parts: Vec<Cow<'_, str>> = line.split('\t').map(|part| shown(part, LONGEST_LINE)).collect();
+    let whole = parts.join("\t");
+    match whole.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", whole.get(..end).unwrap_or_default().trim_end_matches('…')),
+        None => whole,
+    }
+}
+
+/// Characters of a line of output.
+const LONGEST_LINE: usize = 2_000;
+
 /// Characters of one text.
 const LONGEST_SHOWN: usize = 400;
+
+/// Lines of output for an element of HTML that keeps spaces, tabs and ends of lines.
+pub fn preformatted(lines: &[String]) -> String {
+    let line = |line: &String| line.split('\t').map(escaped).collect::<Vec<_>>().join("\t");
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
 
 /// Whether a terminal may act on the character instead of showing it.
 pub fn acts_on_a_terminal(c: char) -> bool {
@@ -75,6 +95,18 @@ mod tests {
         assert_eq!(shown("\u{9b}31m\u{202e}x", 80), "\\u{9b}31m\\u{202e}x");
         assert_eq!(shown("abcdef", 5), "abcde…");
         assert_eq!(shown("abcde", 5), "abcde");
+    }
+
+    #[test]
+    fn output_keeps_its_tabs_and_spaces_and_nothing_that_acts_on_a_terminal() {
+        assert_eq!(verbatim("  qps:\t 1\t\t<2>  "), "  qps:\t 1\t\t<2>  ");
+        assert_eq!(verbatim("a\u{1b}[2J\tb\r"), "a\\u{1b}[2J\tb\\u{d}");
+        let long = verbatim(&"x\t".repeat(5_000));
+        assert!(long.chars().count() == 2_001 && long.ends_with('…'), "{}", long.len());
+        assert_eq!(
+            preformatted(&["a\t<b>".to_owned(), String::new(), " c".to_owned()]),
+            "a\t&lt;b&gt;\n\n c"
+        );
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! Text layout for a terminal: wrapped paragraphs, wrapped items, tables that drop columns.
+//! Text layout for a terminal: wrapped paragraphs, wrapped items, tables that drop columns or go on below.
+
+use std::borrow::Cow;
 
 /// Appends `text` to `out`, broken between words at `width`; lines after the first are indented.
 pub fn paragraph(out: &mut String, text: &str, indent: usize, hanging: usize, width: usize) {
@@ -95,7 +97,7 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// What is in it; may be empty.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// From top to bottom.
     pub cells: Vec<String>,
     /// Whether it is text and not figures.
@@ -111,13 +113,13 @@ impl Table {
     }
 
     /// Adds a column of figures.
-    pub fn right(&mut self, title: &'static str, dispensable: u8, cells: Vec<String>) {
-        self.columns.push(Column { title, cells, dispensable, is_left: false });
+    pub fn right(&mut self, title: impl Into<Cow<'static, str>>, dispensable: u8, cells: Vec<String>) {
+        self.columns.push(Column { title: title.into(), cells, dispensable, is_left: false });
     }
 
     /// Adds a column of text.
-    pub fn left(&mut self, title: &'static str, dispensable: u8, cells: Vec<String>) {
-        self.columns.push(Column { title, cells, dispensable, is_left: true });
+    pub fn left(&mut self, title: impl Into<Cow<'static, str>>, dispensable: u8, cells: Vec<String>) {
+        self.columns.push(Column { title: title.into(), cells, dispensable, is_left: true });
     }
 
     /// Appends the rows, and the titles where there are any, without the columns that do not fit.
@@ -131,10 +133,29 @@ impl Table {
             self.columns.retain(|column| column.dispensable != least);
         }
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            self.write_line(out, |column| column.title);
+            self.write_line(out, |column| &column.title);
         }
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         (0..height).for_each(|row| self.write_line(out, |column| &column.cells[row]));
+    }
+
+    /// Appends all columns: those that do not fit go on in further tables below, each with the first `keys` columns.
+    pub fn write_all(self, out: &mut String, keys: usize, width: usize) {
+        let mut columns: Vec<Column> = self.columns.into_iter().filter(Column::has_content).collect();
+        let others = columns.split_off(keys.min(columns.len()));
+        let mut table = Table { columns: columns.clone() };
+        for column in others {
+            let has_others = table.columns.len() > columns.len();
+            if has_others && table.width() + GAP.len() + column.width() > width {
+                let full = std::mem::replace(&mut table, Table { columns: columns.clone() });
+                full.write(out, usize::MAX);
+                out.push('\n');
+            }
+            table.columns.push(column);
+        }
+        if table.columns.len() > columns.len() {
+            table.write(out, usize::MAX);
+        }
     }
 
     fn write_line<'a>(&'a self, out: &mut String, cell: impl Fn(&'a Column) -> &'a str) {
@@ -166,7 +187,7 @@ impl Column {
     }
 
     fn width(&self) -> usize {
-        self.cells.iter().map(|cell| chars(cell)).chain([chars(self.title)]).max().unwrap_or(0)
+        self.cells.iter().map(|cell| chars(cell)).chain([chars(&self.title)]).max().unwrap_or(0)
     }
 }
 
@@ -230,5 +251,25 @@ mod tests {
         assert_eq!(written(16), "  name  p50  p99\n  a       1   10\n  bcd     2   20\n");
         assert_eq!(written(15), "  name  p99\n  a      10\n  bcd    20\n");
         assert_eq!(written(3), "  name\n  a\n  bcd\n");
+    }
+
+    #[test]
+    fn a_table_that_is_written_whole_goes_on_below_with_its_first_columns() {
+        let mut table = Table::default();
+        table.left("name", 0, vec!["a".into(), "bcd".into()]);
+        table.right("p50", 2, vec!["1".into(), "2".into()]);
+        table.right("of nothing", 0, vec!["-".into(), "-".into()]);
+        table.right("p99".to_owned(), 1, vec!["10".into(), "20".into()]);
+        let written = |width| {
+            let mut out = String::new();
+            table.clone().write_all(&mut out, 1, width);
+            out
+        };
+        assert_eq!(written(16), "  name  p50  p99\n  a       1   10\n  bcd     2   20\n");
+        let below = "  name  p50\n  a       1\n  bcd     2\n\n  name  p99\n  a      10\n  bcd    20\n";
+        assert_eq!((written(15), written(3)), (below.to_owned(), below.to_owned()));
+        let mut out = String::new();
+        Table::default().write_all(&mut out, 1, 80);
+        assert_eq!(out, "");
     }
 }

@@ -11,4 +11,4 @@ pub mod secret;
 pub mod svg;
 pub mod units;
 
-pub use foreign::{acts_on_a_terminal, escaped, safe, shown};
+pub use foreign::{acts_on_a_terminal, escaped, preformatted, safe, shown, verbatim};

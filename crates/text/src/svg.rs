@@ -77,6 +77,16 @@ impl Frame {
         Frame { left, right, top, bottom, across, up }
     }
 
+    /// Its left side, in pixels.
+    pub fn left(&self) -> f64 {
+        self.left
+    }
+
+    /// Its right side, in pixels.
+    pub fn right(&self) -> f64 {
+        self.right
+    }
+
     /// The place of a pair of values.
     pub fn place(&self, across: f64, up: f64) -> Place {
         let x = self.left + self.across.part(across) * (self.right - self.left);

@@ -79,6 +79,30 @@ pub fn bytes(octets: f64) -> String {
     format!("{text} {name}")
 }
 
+/// A number of bits each second with three digits: `1.02 Gbit/s`, `980 kbit/s`.
+pub fn bits_per_s(bits: f64) -> String {
+    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    match scales.into_iter().find(|(unit, _)| bits >= *unit) {
+        Some((unit, name)) if bits >= unit * 999.5 => {
+            format!("{} {name}", count((bits / unit).round() as u64))
+        }
+        Some((unit, name)) => format!("{} {name}", three_digits(bits / unit)),
+        None => format!("{bits:.0} bit/s"),
+    }
+}
+
+/// A figure without a unit: `1,234`, `12.5`, `0.84`, `0.0012`.
+pub fn number(figure: f64) -> String {
+    match figure {
+        _ if !figure.is_finite() || figure < 1e-9 => "0".to_owned(),
+        _ if figure >= 0.0995 => rate(figure),
+        _ => {
+            let digits = (1.0 - figure.log10().floor()).clamp(2.0, 10.0) as usize;
+            format!("{figure:.digits$}")
+        }
+    }
+}
+
 /// A number of things: `1 query`, `1,234 queries`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -169,6 +193,26 @@ mod tests {
         assert_eq!(
             [0.0, 999.0, 212_992.0, 1_500_000.0, 2_000_000_000.0, 12.6e12].map(bytes),
             ["0 B", "999 B", "213 kB", "1.5 MB", "2 GB", "12600 GB"]
+        );
+    }
+
+    #[test]
+    fn bits_have_three_digits_and_figures_two_at_least() {
+        assert_eq!(
+            [0.0, 999.0, 1_020.0, 980e3, 12.34e6, 1.024e9, 1.5e12].map(bits_per_s),
+            [
+                "0 bit/s",
+                "999 bit/s",
+                "1.02 kbit/s",
+                "980 kbit/s",
+                "12.3 Mbit/s",
+                "1.02 Gbit/s",
+                "1,500 Gbit/s"
+            ]
+        );
+        assert_eq!(
+            [0.0, 0.001_23, 0.05, 0.84, 10.0, 1_234.0, f64::NAN].map(number),
+            ["0", "0.0012", "0.050", "0.84", "10.0", "1,234", "0"]
         );
     }
 

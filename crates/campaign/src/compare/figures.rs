@@ -181,6 +181,12 @@ fn usual(runs: &[&ComparedRun]) -> Vec<ComparedMetric> {
     names.iter().filter_map(|name| ComparedMetric::parse(name).ok()).collect()
 }
 
+/// The figure of a run, of the metric of this name as in expectations; `None` where the run does not have it.
+pub(crate) fn figure_of(metric: &str, digest: &Digest) -> Option<Figure> {
+    let metric = ComparedMetric::parse(metric).ok()?;
+    of_run(metric.metric, digest).map(|of| of.figure)
+}
+
 /// The figure of one run.
 #[derive(Clone, Copy)]
 struct OfRun {

@@ -25,13 +25,13 @@ mod verdict;
 pub use alike::Mismatch;
 pub use bounds::{BoundOutcome, BoundState, NotJudged};
 pub use error::CompareError;
-pub(crate) use figures::median_of;
 pub use figures::{Figure, Kind};
+pub(crate) use figures::{figure_of, median_of};
 pub use notes::Note;
 pub use run::{ComparedRun, without_first};
 pub use settings::{ALL_LEVEL, FEWEST_RUNS, FIRST_LEVEL, OTHERS_LEVEL, Settings};
 pub use side::Side;
-pub use verdict::{Change, Compared, Level, Outcome, Possible, Verdict};
+pub use verdict::{Change, Compared, Factor, Level, Outcome, Possible, Verdict};
 
 use crate::statistics::permutation::{self, Probability};
 use figures::{Row, rows_of_runs, rows_of_steps, usual_first};

@@ -124,6 +124,43 @@ pub enum Outcome {
     TooFew,
 }
 
+/// A change as a factor: of how many times the candidate is the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor {
+    /// The candidate divided by the baseline.
+    pub estimate: f64,
+    /// Contains the true factor 95 times in 100; `None` where too few runs were made.
+    pub interval: Option<Interval>,
+}
+
+impl Change {
+    /// The change as a factor; `None` where it is no ratio.
+    pub fn factor(&self) -> Option<Factor> {
+        let of = |change: f64| change + 1.0;
+        let interval = self.interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) });
+        self.is_ratio.then(|| Factor { estimate: of(self.estimate), interval })
+    }
+}
+
+impl Factor {
+    /// Whether the sides differ so much that a percentage would be hard to read.
+    pub fn is_large(&self) -> bool {
+        self.estimate >= LARGE_FACTOR || self.estimate <= 1.0 / LARGE_FACTOR
+    }
+
+    /// The larger side divided by the smaller one.
+    pub fn turned_up(self) -> Factor {
+        if self.estimate >= 1.0 {
+            return self;
+        }
+        let interval = self.interval.map(|ends| Interval { from: 1.0 / ends.to, to: 1.0 / ends.from });
+        Factor { estimate: 1.0 / self.estimate, interval }
+    }
+}
+
+/// From which factor on a change is told as one: a doubled figure is "twice", not "100 % higher".
+const LARGE_FACTOR: f64 = 2.0;
+
 impl Compared {
     /// Judges the figures of a row, of which the first `runs` are those of the baseline.
     pub(super) fn new(row: Row, runs: usize, p: Probability, level: Level, settings: &Settings) -> Compared {

@@ -3,6 +3,7 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
+use super::column::Column;
 use super::judge::Strictness;
 
 /// What is measured, and how often.
@@ -20,6 +21,8 @@ pub struct Design {
     pub retries: u32,
     /// How long no load is sent before each run, in ns.
     pub rest_ns: u64,
+    /// Further columns of the results, of what was watched.
+    pub columns: Vec<Column>,
 }
 
 /// A server as it is configured.

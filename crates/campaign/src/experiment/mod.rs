@@ -13,21 +13,27 @@
 //! A subject is a server as it is configured: the server itself, or a variant of it. The schedule is kept by nothing
 //! but the outcomes so far, so that an experiment that was stopped goes on as if it had not been.
 
+mod column;
 mod design;
+mod figures;
 mod found;
 mod judge;
 pub mod report;
 mod results;
 mod schedule;
+mod seconds;
+mod steps;
 
+pub use column::{Column, MOST_COLUMNS};
 pub use design::{Cell, Design, LoadKind, LoadOf, Order, Subject};
+pub use figures::{Percentiles, RunFigures, Spread};
 pub use found::{Found, FoundFigure};
 pub(crate) use judge::loss;
 pub use judge::{Doubt, Strictness, doubts};
-pub use results::{
-    CellResult, CellState, Difference, Discarded, ExperimentResult, Percentiles, RunFigures, Spread, results,
-};
+pub use results::{CellResult, CellState, Difference, Discarded, ExperimentResult, ReadRun, results};
 pub use schedule::{Experiment, Next, Outcome};
+pub use seconds::Seconds;
+pub use steps::Step;
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,16 @@
 //! What an experiment shows: the figures of each cell over its runs, and which differences are more than noise.
 
-use dnsdyno_measure::{PERCENTILES, Side, Watched, WatchedKind};
-use dnsdyno_record::figures::run_rate;
-use dnsdyno_record::{Digest, ReadError};
+use dnsdyno_record::ReadError;
 
+use super::column::Column;
 use super::design::{Cell, Design, LoadKind};
+use super::figures::{OfRun, Percentiles, RunFigures, Spread};
 use super::found::Found;
-use super::judge::{Doubt, loss};
+use super::judge::Doubt;
 use super::schedule::{Experiment, Outcome};
-use crate::compare::{ComparedRun, Comparison, Figure, Settings, compare, median_of};
-use crate::doubts::with_effect;
+use super::seconds::Seconds;
+use super::steps::{Step, steps};
+use crate::compare::{ComparedRun, Comparison, Settings, compare};
 
 /// What an experiment shows.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct ExperimentResult {
     pub design: Design,
     /// The cells, in the order of [`Design::cells`].
     pub cells: Vec<CellResult>,
+    /// The columns that are made of watched series: the usual ones, then those of the design.
+    pub columns: Vec<Column>,
     /// The comparisons, load by load.
     pub differences: Vec<Difference>,
     /// The runs that do not count, but for the first ones.
@@ -47,8 +50,35 @@ pub struct CellResult {
     pub share: Option<Spread>,
     /// The latency that the load is judged by.
     pub percentiles: Percentiles,
+    /// Its mean over the answered queries.
+    pub average: Option<Spread>,
+    /// The shortest one of each run.
+    pub shortest: Option<Spread>,
+    /// The longest one of each run.
+    pub longest: Option<Spread>,
+    /// Bits of the responses in each second.
+    pub bits_per_s: Option<Spread>,
+    /// How much the rate of answers differs between the seconds of a run.
+    pub wobble: Option<Spread>,
     /// The CPU time of the server's process for each answer, in ns, where it was watched.
     pub cpu_ns: Option<Spread>,
+    /// What that process has used of one CPU.
+    pub cpu_share: Option<Spread>,
+    /// The most memory of that process, in octets.
+    pub memory_bytes: Option<Spread>,
+    /// In the order of the columns of the results.
+    pub columns: Vec<Option<Spread>>,
+    /// The parts of a load that has several rates.
+    pub steps: Vec<Step>,
+}
+
+/// A run as the results need it.
+#[derive(Clone, Debug)]
+pub struct ReadRun {
+    /// Its record.
+    pub run: ComparedRun,
+    /// What its intervals tell.
+    pub seconds: Seconds,
 }
 
 /// How well a cell was measured.
@@ -64,51 +94,6 @@ pub enum CellState {
     NotMeasured,
     /// The experiment has not ended.
     Unfinished,
-}
-
-/// Percentiles over the runs; `None` where some run has too few queries for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Percentiles {
-    /// In the order of [`PERCENTILES`].
-    pub values: [Option<Spread>; PERCENTILES.len()],
-}
-
-/// A figure over the runs of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    /// Of the lowest run.
-    pub lowest: Figure,
-    /// The median of the runs.
-    pub median: Figure,
-    /// Of the highest run.
-    pub highest: Figure,
-    /// Whether too much of it may be the generator's, in half of the runs or more.
-    pub is_wide: bool,
-}
-
-/// The figures of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunFigures {
-    /// Its number in the experiment, from 1.
-    pub number: u32,
-    /// The rate asked; `None` in a closed loop.
-    pub asked_qps: Option<f64>,
-    /// The rate answered; `None` where the run is too short for one.
-    pub answered_qps: Option<f64>,
-    /// The answered share, 0 to 1.
-    pub share: Option<f64>,
-    /// In the order of [`PERCENTILES`].
-    pub percentiles: [Option<Figure>; PERCENTILES.len()],
-    /// Queries of the run.
-    pub queries: u64,
-    /// The CPU time of the server's process for each answer, in ns, where it was watched.
-    pub cpu_ns: Option<f64>,
-    /// Which percentiles are too wide: too much of them may be the generator's.
-    pub wide: [bool; PERCENTILES.len()],
-    /// Whether its rate or loss was in doubt.
-    pub is_in_doubt: bool,
-    /// The share of the answers with each RCODE.
-    pub rcodes: Vec<(u16, f64)>,
 }
 
 /// A subject compared with another one under a load.
@@ -141,11 +126,12 @@ pub struct Discarded {
 /// A record cannot be read.
 pub fn results(
     experiment: &Experiment,
-    mut read: impl FnMut(u32) -> Result<ComparedRun, ReadError>,
+    mut read: impl FnMut(u32) -> Result<ReadRun, ReadError>,
 ) -> Result<ExperimentResult, ReadError> {
     let design = experiment.design().clone();
     let mut result = ExperimentResult {
         cells: Vec::new(),
+        columns: Column::usual().chain(design.columns.clone()).collect(),
         differences: Vec::new(),
         discarded: discarded(experiment),
         notes: Vec::new(),
@@ -164,7 +150,10 @@ pub fn results(
             }
             let of_number = |number: &u32| Some((*number, experiment.found(*number)?.clone()));
             let found = numbers.iter().filter_map(of_number).collect();
-            result.cells.push(CellResult { found, ..cell_result(cell, state, &numbers, &runs) });
+            let figures = figures(&numbers, &runs, &result.columns);
+            let runs: Vec<ComparedRun> = runs.into_iter().map(|run| run.run).collect();
+            let steps = steps(&runs);
+            result.cells.push(CellResult { found, steps, ..cell_result(cell, state, figures) });
             // What is in doubt is shown, and not compared.
             counted.push(if state == CellState::InDoubt { Vec::new() } else { runs });
         }
@@ -221,80 +210,40 @@ fn numbers_of(experiment: &Experiment, cell: Cell, state: CellState) -> Vec<u32>
     (1..).zip(experiment.outcomes()).filter_map(of).collect()
 }
 
-fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRun]) -> CellResult {
-    let runs: Vec<RunFigures> =
-        numbers.iter().zip(runs).map(|(number, run)| RunFigures::of(*number, &run.digest)).collect();
-    let plain = |value: Option<f64>| value.map(|value| Figure { value, beyond_timeout: false });
-    let mut percentiles = Percentiles::default();
-    for (at, slot) in percentiles.values.iter_mut().enumerate() {
-        let wide = runs.iter().filter(|run| run.wide.get(at) == Some(&true)).count();
-        let of_runs = spread(runs.iter().map(|run| run.percentiles.get(at).copied().flatten()));
-        *slot = of_runs.map(|spread| Spread { is_wide: wide * 2 >= runs.len(), ..spread });
-    }
+/// The figures of the runs with these numbers.
+fn figures(numbers: &[u32], runs: &[ReadRun], columns: &[Column]) -> Vec<RunFigures> {
+    let of =
+        |(number, run): (&u32, &ReadRun)| RunFigures::of(*number, &run.run.digest, &run.seconds, columns);
+    numbers.iter().zip(runs).map(of).collect()
+}
+
+fn cell_result(cell: Cell, state: CellState, runs: Vec<RunFigures>) -> CellResult {
+    let values = |of: fn(&RunFigures) -> Option<f64>| Spread::of_values(runs.iter().map(of));
+    let column = |at: usize| Spread::of_values(runs.iter().map(|run| run.columns.get(at).copied().flatten()));
+    let columns = runs.first().map_or(0, |run| run.columns.len());
+    let of_percentiles: Vec<OfRun> =
+        runs.iter().map(|run| OfRun { values: run.percentiles, wide: run.wide }).collect();
     let asked: Option<Vec<f64>> = runs.iter().map(|run| run.asked_qps).collect();
     CellResult {
         cell,
         state,
         asked_qps: asked.and_then(|asked| asked.into_iter().reduce(f64::max)),
-        answered: spread(runs.iter().map(|run| plain(run.answered_qps))),
-        share: spread(runs.iter().map(|run| plain(run.share))),
-        cpu_ns: spread(runs.iter().map(|run| plain(run.cpu_ns))),
-        percentiles,
-        runs,
+        answered: values(|run| run.answered_qps),
+        share: values(|run| run.share),
+        percentiles: Percentiles::of(&of_percentiles),
+        average: Spread::of(runs.iter().map(|run| run.average)),
+        shortest: Spread::of(runs.iter().map(|run| run.shortest)),
+        longest: Spread::of(runs.iter().map(|run| run.longest)),
+        bits_per_s: values(|run| run.bits_per_s),
+        wobble: values(|run| run.wobble),
+        cpu_ns: values(|run| run.cpu_ns),
+        cpu_share: values(|run| run.cpu_share),
+        memory_bytes: values(|run| run.memory_bytes),
+        columns: (0..columns).map(column).collect(),
+        steps: Vec::new(),
         found: Vec::new(),
+        runs,
     }
-}
-
-/// The figure over runs; `None` where there is none, or some run does not have it.
-fn spread(figures: impl Iterator<Item = Option<Figure>>) -> Option<Spread> {
-    let figures: Vec<Figure> = figures.collect::<Option<_>>()?;
-    let by = |a: &&Figure, b: &&Figure| a.value.total_cmp(&b.value);
-    let lowest = *figures.iter().min_by(by)?;
-    let highest = *figures.iter().max_by(by)?;
-    Some(Spread { lowest, median: median_of(&figures), highest, is_wide: false })
-}
-
-impl RunFigures {
-    /// The figures of the run of this number.
-    pub fn of(number: u32, run: &Digest) -> RunFigures {
-        let tally = run.tally();
-        let of_headline = run.percentiles();
-        let ends = PERCENTILES.map(|(.., q)| of_headline.at(q));
-        let percentiles = ends.map(|bounds| {
-            let written = bounds?.upper.written(run.header.timeout_ns);
-            Some(Figure { value: written.ns as f64, beyond_timeout: written.beyond_timeout })
-        });
-        let answers = tally.rcodes.total().max(1) as f64;
-        RunFigures {
-            number,
-            asked_qps: asked(run),
-            answered_qps: run_rate(run, tally.ends.answered),
-            share: loss(run).map(|loss| 1.0 - loss),
-            percentiles,
-            queries: tally.scheduled,
-            cpu_ns: cpu_of_answer(run),
-            wide: ends.map(|bounds| bounds.is_some_and(|bounds| bounds.is_wide())),
-            is_in_doubt: !with_effect(run).is_empty(),
-            rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
-        }
-    }
-}
-
-/// The CPU time of the server's process for each answer, in ns. What the kernel does for it outside of its calls, such
-/// as the work of an interface, is in no process.
-fn cpu_of_answer(run: &Digest) -> Option<f64> {
-    let is_server = |watched: &&Watched| watched.kind == WatchedKind::Process && watched.side == Side::Server;
-    let at = run.header.watched.iter().position(|watched| is_server(&watched))?;
-    let cpu_ns = *run.watched().get(at)?.as_ref()?.counters.get(CPU_TIME)?;
-    let answered = run.tally().ends.answered;
-    // A process that has used no CPU is not the one that answers: NSD's listener has children for that.
-    (answered > 0 && cpu_ns > 0).then(|| cpu_ns as f64 / answered as f64)
-}
-
-/// The rate asked, on average over the schedule, which may end before the last interval.
-fn asked(run: &Digest) -> Option<f64> {
-    let asked_micro: u64 = run.rows().iter().map(|row| row.asked_micro).sum();
-    (asked_micro > 0 && run.schedule_ns() > 0).then(|| asked_micro as f64 * 1e3 / run.schedule_ns() as f64)
 }
 
 /// The comparisons of a load; `runs` are those of each subject.
@@ -321,6 +270,7 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
     for load in 0..result.design.loads.len() {
         notes.extend(answers_unlike(result, load));
     }
+    notes.extend(not_read(result));
     let kept = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
     let kept: usize = kept.map(|cell| cell.runs.iter().filter(|run| run.is_in_doubt).count()).sum();
     if kept > 0 {
@@ -343,6 +293,27 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The columns of the file that no run has a figure for.
+fn not_read(result: &ExperimentResult) -> Option<String> {
+    let own = result.columns.iter().enumerate().skip(result.columns.len() - result.design.columns.len());
+    let has_figure = |at: usize| {
+        let mut runs = result.cells.iter().flat_map(|cell| &cell.runs);
+        runs.any(|run| run.columns.get(at).copied().flatten().is_some())
+    };
+    let is_measured = result.cells.iter().any(|cell| !cell.runs.is_empty());
+    let empty: Vec<String> = own
+        .filter(|(at, _)| is_measured && !has_figure(*at))
+        .map(|(_, column)| format!("`{}`", column.title))
+        .collect();
+    (!empty.is_empty()).then(|| {
+        format!(
+            "no run has a figure for the column {}: its series was not read; the table \"Watched series\" on the page \
+             of a run (`dnsdyno report`) has the names of all that were",
+            empty.join(", ")
+        )
+    })
 }
 
 /// Subjects that answer the same queries with other RCODEs do not do the same work.
@@ -373,9 +344,6 @@ fn answers_unlike(result: &ExperimentResult, load: usize) -> Option<String> {
         listed.join(", ")
     ))
 }
-
-/// The counter of a process.
-const CPU_TIME: &str = "cpu_ns";
 
 /// Shares of NOERROR that differ by more are of different data.
 const UNLIKE: f64 = 0.02;

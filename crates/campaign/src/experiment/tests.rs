@@ -13,7 +13,7 @@ use crate::compare::sample::{MADE, SECOND, SyntheticRun, run};
 use crate::compare::{ComparedRun, Outcome as Compared, Settings};
 
 /// Subjects, all compared with the first, under loads, five times each after one dropped run.
-fn design(subjects: usize, loads: usize) -> Design {
+pub(super) fn design(subjects: usize, loads: usize) -> Design {
     let subject = |number: usize| Subject {
         name: format!("s{number}"),
         against: (number > 0).then_some(0),
@@ -35,11 +35,12 @@ fn design(subjects: usize, loads: usize) -> Design {
         seed: 7,
         retries: 3,
         rest_ns: SECOND,
+        columns: Vec::new(),
     }
 }
 
 /// With so many runs of each cell that count, after so many dropped ones.
-fn times(dropped: u32, repeats: u32, design: Design) -> Design {
+pub(super) fn times(dropped: u32, repeats: u32, design: Design) -> Design {
     let loads = design.loads.into_iter().map(|load| LoadOf { dropped, repeats, ..load }).collect();
     Design { loads, ..design }
 }
@@ -50,7 +51,10 @@ fn good() -> Digest {
 }
 
 /// Makes runs until the end; `made` gives the record of each, or why it failed.
-fn carry_out(design: Design, mut made: impl FnMut(Cell, usize) -> Result<Digest, String>) -> Experiment {
+pub(super) fn carry_out(
+    design: Design,
+    mut made: impl FnMut(Cell, usize) -> Result<Digest, String>,
+) -> Experiment {
     let mut experiment = Experiment::new(design);
     for number in 0..100_000 {
         let Next::Run { cell, .. } = experiment.next() else { return experiment };
@@ -160,7 +164,7 @@ fn percentiles_that_may_be_ours_are_marked_and_their_runs_count() {
     let found = results(&experiment, |number| {
         let mut run = read(number, &BTreeMap::new())?;
         if number % 2 == 0 {
-            run.digest.sum = with_late_sends().sum;
+            run.run.digest.sum = with_late_sends().sum;
         }
         Ok(run)
     })
@@ -197,7 +201,7 @@ fn a_run_in_doubt_counts_where_the_experiment_says_so_and_that_is_noted() {
     assert_eq!(experiment.outcomes().len(), 3);
     let found = results(&experiment, |number| {
         let mut run = read(number, &BTreeMap::new())?;
-        run.digest = with_warning();
+        run.run.digest = with_warning();
         Ok(run)
     })
     .unwrap();
@@ -311,13 +315,19 @@ fn a_resumed_experiment_goes_on_as_if_it_had_not_been_stopped() {
 }
 
 /// The record of a run: the one of this number, or a good one.
-fn read(number: u32, made: &BTreeMap<u32, SyntheticRun>) -> Result<ComparedRun, ReadError> {
+fn read(number: u32, made: &BTreeMap<u32, SyntheticRun>) -> Result<ReadRun, ReadError> {
     let made = made.get(&number).copied().unwrap_or(MADE);
-    Ok(run(&format!("{number:03}"), SyntheticRun { started_s: number.into(), ..made }))
+    Ok(as_read(run(&format!("{number:03}"), SyntheticRun { started_s: number.into(), ..made })))
+}
+
+/// A run as the results need it, of two seconds: too few for a wobble.
+fn as_read(run: ComparedRun) -> ReadRun {
+    let seconds = Seconds::new(&run.digest.header);
+    ReadRun { run, seconds }
 }
 
 /// An experiment of equal servers whose runs differ by 5 % noise and by a slow change of the host.
-fn of_equals(seed: u64, loads: usize, faster: f64) -> ExperimentResult {
+pub(super) fn of_equals(seed: u64, loads: usize, faster: f64) -> ExperimentResult {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let noise = Normal::new(0.0, 0.05).unwrap();
     let drift: f64 = random.random_range(-0.01..0.01);
@@ -368,7 +378,7 @@ fn servers_that_answer_with_other_codes_are_said_not_to_do_the_same_work() {
         let mut run = read(number, &BTreeMap::new())?;
         // Even numbers are those of the second subject.
         if number % 2 == 0
-            && let Some(sum) = &mut run.digest.sum
+            && let Some(sum) = &mut run.run.digest.sum
         {
             sum.tally.rcodes = Default::default();
             sum.tally.rcodes.add(3, 2_000);
@@ -436,7 +446,7 @@ fn the_cpu_time_of_the_server_is_told_for_each_answer_and_that_of_the_generator_
         }];
         let counters = BTreeMap::from([("cpu_ns".to_owned(), 30_000_000)]);
         digest.sum.as_mut().unwrap().watched = vec![Some(Samples { counters, ..Samples::default() })];
-        RunFigures::of(1, &digest).cpu_ns
+        RunFigures::of(1, &digest, &Seconds::new(&digest.header), &[]).cpu_ns
     };
     let answered = good().tally().ends.answered as f64;
     assert_eq!(of(Side::Server), Some(30e6 / answered));
@@ -456,7 +466,7 @@ fn the_rate_asked_is_that_of_the_schedule_where_it_ends_within_a_second() {
     // Two intervals with 1,000 queries each; the last one is half over when the schedule ends.
     let cut = || run("cut", SyntheticRun { ends_before_ns: SECOND / 2, ..MADE });
     let experiment = carry_out(design(1, 1), |_, _| Ok(cut().digest));
-    let found = results(&experiment, |_| Ok(cut())).unwrap();
+    let found = results(&experiment, |_| Ok(as_read(cut()))).unwrap();
     let asked = found.cells[0].asked_qps.unwrap();
     assert!((asked - 2_000.0 / 1.5).abs() < 1e-6, "{asked}");
 }

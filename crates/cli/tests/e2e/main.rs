@@ -35,6 +35,7 @@
 //! | [`beside::in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
 //! | [`beside::experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of
 //! them |
+//! | [`beside::experiment_columns`] | figures of experiments, computed anew from the lines of their records; the page |
 //! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed
 //! |
 //! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
@@ -123,6 +124,7 @@ mod beside {
     pub(crate) mod encrypted_client;
     pub(crate) mod endless;
     pub(crate) mod experiment;
+    pub(crate) mod experiment_columns;
     pub(crate) mod experiment_ways;
     pub(crate) mod export;
     pub(crate) mod fallback;

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::{Unknown, fields_of};
 use super::load_file::{AnswersWord, FindTable, LoadKeys, LoadTable};
-use super::text::{SecretText, Text};
+use super::text::{ColumnText, SecretText, Text};
 
 /// A file, or the table `full` of one, whose keys replace those of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,6 +31,7 @@ pub(super) struct File {
     pub(super) namespace: Option<NamespaceWord>,
     pub(super) pin: Option<bool>,
     pub(super) watch: Option<Text>,
+    pub(super) columns: Option<Vec<ColumnText>>,
     pub(super) run: Draft,
     pub(super) path: Option<PathTable>,
     pub(super) server: Vec<ServerTable>,
@@ -224,6 +225,7 @@ impl File {
             namespace: over.namespace.or(self.namespace),
             pin: over.pin.or(self.pin),
             watch: over.watch.or(self.watch),
+            columns: over.columns.or(self.columns),
             run: self.run.overlay(over.run).map_err(|error| error.to_string())?,
             path: over.path.or(self.path),
             server: list(self.server, over.server),

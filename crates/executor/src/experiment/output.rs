@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::compare::ComparedRun;
 use dnsdyno_campaign::experiment::report::{
-    ExperimentReport, beside, diagnose, experiment_csv, experiment_json, experiment_markdown, experiment_text,
+    ExperimentReport, diagnose, experiment_csv, experiment_json, experiment_markdown, experiment_text,
 };
-use dnsdyno_campaign::experiment::{ExperimentResult, results};
+use dnsdyno_campaign::experiment::{ExperimentResult, ReadRun, Seconds, results};
 use dnsdyno_page::Options;
-use dnsdyno_record::read_regular;
+use dnsdyno_record::{ReadError, read_regular};
 use serde_json::Value;
 
 use super::carry_out::Carried;
@@ -27,17 +27,18 @@ pub fn write_results(
     width: usize,
 ) -> Result<String, ExperimentError> {
     let journal = &carried.journal;
-    let read = |number: u32| ComparedRun::read(&journal.run(number));
+    let read = |number: u32| -> Result<ReadRun, ReadError> {
+        let path = journal.run(number);
+        Ok(ReadRun { run: ComparedRun::read(&path)?, seconds: Seconds::read(&path)? })
+    };
     let result = results(&carried.experiment, read)?;
     let diagnoses = result.cells.iter().map(|cell| diagnose(cell, |number| journal.run(number))).collect();
-    let beside = result.cells.iter().map(|cell| beside(cell, |number| journal.run(number))).collect();
     let facts = Facts::read(&result, |number| journal.run(number));
     let report = ExperimentReport {
         title: &setup.title,
         result: &result,
         versions: facts.versions,
         diagnoses,
-        beside,
         conditions: facts.conditions,
     };
     let folder = journal.folder();
@@ -45,8 +46,16 @@ pub fn write_results(
     write(MARKDOWN, experiment_markdown(&report))?;
     write(CSV, experiment_csv(&report))?;
     write(JSON, format!("{:#}\n", experiment_json(&report)))?;
-    write_file(&folder.join(PAGE), &dnsdyno_page::experiment(&report, options))?;
+    let link = |number: u32| link(folder, &journal.run(number));
+    write_file(&folder.join(PAGE), &dnsdyno_page::experiment(&report, &link, options))?;
     Ok(experiment_text(&report, width))
+}
+
+/// Where a run is, as seen from the folder of the experiment: its page where it has one, otherwise its folder.
+fn link(folder: &Path, run: &Path) -> Option<String> {
+    let name = run.strip_prefix(folder).ok()?.to_str()?;
+    let page = run.join(RUN_PAGE);
+    Some(if page.exists() { format!("{name}/{RUN_PAGE}") } else { format!("{name}/") })
 }
 
 /// What the runs say of their servers.
@@ -102,3 +111,6 @@ const MARKDOWN: &str = "results.md";
 const CSV: &str = "results.csv";
 const JSON: &str = "results.json";
 const PAGE: &str = "index.html";
+
+/// In the folder of a run, as `dnsdyno report` writes it.
+const RUN_PAGE: &str = "report.html";

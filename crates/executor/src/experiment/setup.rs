@@ -7,9 +7,10 @@
 //! ```
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
+use dnsdyno_campaign::experiment::{Column, Design, LoadKind, MOST_COLUMNS, Order};
 use dnsdyno_plan::{Draft, PlanError};
 use dnsdyno_runner::{RunError, Runner};
 use dnsdyno_text::encoding::read_text;
@@ -88,6 +89,7 @@ impl Setup {
         let folder = folder.canonicalize().map_err(cannot)?;
         let mut table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         hide_secrets(&mut table);
+        without_columns(&mut table);
         let identity = serde_json::json!({ "experiment": table, "full": full });
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         checked(&file, &name, &folder, identity, runner).map_err(wrong)
@@ -150,6 +152,7 @@ fn checked(
         seed: file.seed.unwrap_or(1),
         retries: bounded("retries", file.retries, 3, 0..=1_000)?,
         rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
+        columns: columns(file)?,
     };
     let notes = too_few(&design).into_iter().collect();
     Ok(Setup {
@@ -172,6 +175,31 @@ fn checked(
         tune: file.tune.clone(),
         identity,
     })
+}
+
+/// The columns of the file, which are told apart by their titles.
+fn columns(file: &File) -> Result<Vec<Column>, String> {
+    let columns: Vec<Column> = file.columns.iter().flatten().map(|column| column.0.clone()).collect();
+    if columns.len() > MOST_COLUMNS {
+        return Err(format!("`columns` has {}, and may have {MOST_COLUMNS}: remove some", columns.len()));
+    }
+    let mut titles = BTreeSet::new();
+    match columns.iter().find(|column| !titles.insert(&column.title)) {
+        Some(twice) => Err(format!(
+            "`columns` has `{}` twice: give one of them another title, as in `TITLE = SERIES`",
+            twice.title
+        )),
+        None => Ok(columns),
+    }
+}
+
+/// Takes the columns out of what an experiment is: they may be added to one that is finished, whose results are then
+/// written anew.
+fn without_columns(table: &mut toml::Table) {
+    table.remove("columns");
+    if let Some(toml::Value::Table(full)) = table.get_mut("full") {
+        full.remove("columns");
+    }
 }
 
 /// Marks the servers that may be loaded, and refuses those that may not, whatever puts a load on them.

@@ -23,6 +23,9 @@ pub fn summary(setup: &Setup) -> Vec<String> {
     for load in &design.loads {
         lines.push(format!("  load    {}: {}", load.name, what(load)));
     }
+    for column in &design.columns {
+        lines.push(format!("  column  {}", column.title));
+    }
     let commands = commands(setup);
     if !commands.is_empty() {
         lines.extend([String::new(), "  it runs these commands:".to_owned()]);

@@ -59,6 +59,9 @@ fn the_document_names_every_key_and_its_example_is_valid_but_for_its_files() {
     let file = File::read(example, false).unwrap();
     assert_eq!((file.server.len(), file.load.len(), file.event.len()), (3, 2, 1));
     assert_eq!(File::read(example, true).unwrap().repeats, Some(30));
+    let columns = document.split("```toml\n").find(|rest| rest.starts_with("columns = ")).unwrap();
+    let columns = File::read(columns.split("```").next().unwrap(), false).unwrap().columns;
+    assert!(columns.is_some_and(|columns| columns.len() == 4));
 }
 
 #[test]
@@ -101,6 +104,39 @@ fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
     assert_eq!(draft.timeout.as_deref(), Some("1s"));
     assert_ne!(small.identity, full.identity, "they are different experiments");
     assert!(setup(&format!("{NSD}{LOAD}"), true).unwrap_err().contains("no table [full]"));
+}
+
+#[test]
+fn columns_are_read_and_a_mistake_in_one_is_told_with_its_line() {
+    let with = |columns: &str| setup(&format!("repeats = 4\ncolumns = [\n{columns}]\n{NSD}{LOAD}"), false);
+    let two = with("  \"hits = server cache.hits / server queries\",\n  \"mariadb statements / answers\",\n")
+        .unwrap();
+    let titles: Vec<&str> = two.design.columns.iter().map(|column| column.title.as_str()).collect();
+    assert_eq!(titles, ["hits", "mariadb statements / answers"]);
+    let planned = summary(&two).join("\n");
+    assert!(planned.contains("  column  hits\n  column  mariadb statements / answers"), "{planned}");
+    let error = with("  \"server queries\",\n  \"sever queries\",\n").unwrap_err();
+    assert!(
+        error.contains("at line 4, column 3") && error.contains("`sever` in `sever queries` is neither"),
+        "{error}"
+    );
+    let twice = with("  \"server queries\",\n  \"server queries\",\n").unwrap_err();
+    assert!(twice.contains("has `server queries` twice: give one of them another title"), "{twice}");
+    let many: String = (0..40).map(|n| format!("\"c{n} = server queries\",\n")).collect();
+    assert!(with(&many).unwrap_err().contains("`columns` has 40, and may have 32"));
+}
+
+#[test]
+fn columns_may_be_added_to_an_experiment_that_is_finished() {
+    let full = "[full]\nrepeats = 9\n";
+    let of =
+        |columns: &str, in_full: &str| setup(&format!("{columns}{NSD}{LOAD}{full}{in_full}"), true).unwrap();
+    let (none, some) = (of("", ""), of("columns = [\"server queries\"]\n", ""));
+    let instead = of("columns = [\"server queries\"]\n", "columns = [\"answers / s\"]\n");
+    assert_eq!(none.identity, some.identity);
+    assert_eq!(none.identity, instead.identity);
+    assert_eq!(instead.design.columns[0].title, "answers / s", "[full] has its own");
+    assert_eq!((none.design.columns.len(), some.design.columns.len()), (0, 1));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A value of the file of an experiment that is a text, however it is written.
 
+use dnsdyno_campaign::experiment::Column;
 use dnsdyno_text::secret::Secret;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -31,5 +32,16 @@ pub(super) struct SecretText(pub(super) Secret);
 impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SecretText, D::Error> {
         Text::deserialize(deserializer).map(|text| SecretText(Secret::new(text.0)))
+    }
+}
+
+/// A column of the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ColumnText(pub(super) Column);
+
+impl<'de> Deserialize<'de> for ColumnText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ColumnText, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Column::parse(&text).map(ColumnText).map_err(serde::de::Error::custom)
     }
 }

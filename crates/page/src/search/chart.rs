@@ -15,7 +15,9 @@ use dnsdyno_text::units::{duration, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
 use super::words::{slow, word};
-use crate::marks::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, arrow, decade, shape, short};
+use crate::marks::{
+    BOTTOM, HEIGHT, LEFT, RIGHT, ROOM, TOP, WIDTH, arrow, decade, ratios, shape, shares, short,
+};
 
 /// What a trial has on a vertical axis.
 struct Height {
@@ -230,30 +232,7 @@ fn loads(found: &ReadFinding) -> Axis {
         let most = most.max(1.0);
         return Axis { to: most * ROOM, ..Axis::linear(most, round_step(most, 4), short) };
     }
-    let (from, to) = (least / ROOM, most * ROOM);
-    let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
-    let of_power = |factors: &'static [f64]| {
-        let powers = powers.clone();
-        let values =
-            powers.flat_map(move |power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
-        values.filter(|load| (from..=to).contains(load)).map(|load| (load, short(load))).collect::<Vec<_>>()
-    };
-    let ticks = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]].map(of_power);
-    let ticks = ticks.into_iter().find(|ticks| ticks.len() <= MOST_TICKS).unwrap_or_default();
-    Axis { from, to, is_logarithmic: true, ticks }
-}
-
-/// Shares from a round one that is below all of them, to 1.
-fn shares(values: impl Iterator<Item = f64>) -> Axis {
-    let lost = 1.0 - values.fold(1.0, f64::min).clamp(0.0, 1.0);
-    // Some more than is needed, so that no point stands on the axis.
-    let step = round_step((lost * 1.1).max(LEAST_LOST), 4);
-    let parts = (lost * 1.1 / step).ceil().clamp(1.0, 4.0);
-    let from = (1.0 - step * parts).max(0.0);
-    let digits = (-(step * 100.0).log10().floor()).max(0.0) as usize;
-    let ticks = (0..=4).map(|nth| 1.0 - step * f64::from(nth)).filter(|share| *share >= from - 1e-9);
-    let ticks = ticks.map(|share| (share, format!("{:.digits$} %", share * 100.0))).collect();
-    Axis { from, to: 1.0, is_logarithmic: false, ticks }
+    ratios(least, most)
 }
 
 /// A load near others: with as many figures as tell them apart.
@@ -262,12 +241,5 @@ fn exact(load: f64) -> String {
     if text.len() <= 5 { text } else { rate(load) }
 }
 
-/// Beyond the lowest and the highest load.
-const ROOM: f64 = 1.12;
-const MOST_TICKS: usize = 9;
-
 /// The least that is shown around the limit, as a ratio on each side.
 const NARROWEST: f64 = 1.02;
-
-/// The share of lost queries that fills the chart at least.
-const LEAST_LOST: f64 = 0.001;

@@ -78,7 +78,16 @@ pub fn unit_key(kind: Kind) -> &'static str {
 
 fn metric(metric: &Compared) -> Value {
     let change = metric.change.map(|change| {
+        let factor = change.factor().map(|factor| {
+            let ends = factor.interval;
+            json!({
+                "estimate": factor.estimate,
+                "low": ends.map(|ends| ends.from),
+                "high": ends.map(|ends| ends.to),
+            })
+        });
         json!({
+            "factor": factor,
             "estimate": change.estimate,
             "is_ratio": change.is_ratio,
             "at_least": change.at_least,

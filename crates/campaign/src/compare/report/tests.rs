@@ -1,9 +1,10 @@
 //! The words of comparisons, to the letter.
 
 use super::sample::{hostile, one_against_one, slower};
-use super::words::{figure, sentence};
+use super::words::{figure, interval, named, sentence, signed};
 use super::*;
 use crate::compare::{BoundState, Comparison, Figure, Kind, NotJudged, Outcome, Verdict};
+use crate::statistics::Interval;
 
 #[test]
 fn a_difference_is_told_in_one_sentence() {
@@ -173,6 +174,52 @@ fn json_has_each_figure_and_the_words() {
     assert_eq!(p99["candidate"]["runs"].as_array().map(Vec::len), Some(10));
     assert_eq!(p99["change"]["estimate"].as_f64(), Some(0.0512));
     assert_eq!(json["fail_if"][0]["state"].as_str(), Some("exceeded"));
+}
+
+/// A comparison whose first metric has changed by this, with this interval.
+fn changed_by(estimate: f64, from: f64, to: f64) -> Comparison {
+    let mut comparison = slower();
+    let change = comparison.metrics[0].change.as_mut().unwrap();
+    (change.estimate, change.interval) = (estimate, Some(Interval { from, to }));
+    comparison
+}
+
+#[test]
+fn a_change_of_twice_or_more_is_told_as_a_factor_with_its_interval() {
+    let words = |comparison: &Comparison| {
+        let metric = &comparison.metrics[0];
+        let ends = interval(metric.kind, &metric.change.unwrap()).unwrap();
+        (named(metric), signed(metric).unwrap(), ends)
+    };
+    let told = |name: &str, sign: &str, ends: &str| (name.to_owned(), sign.to_owned(), ends.to_owned());
+    let much = changed_by(239.38, 229.0, 250.0);
+    assert_eq!(words(&much), told("p99 higher by a factor of 240", "× 240", "230 to 251"));
+    assert_eq!(
+        sentence(&much),
+        "Slower: p99 higher by a factor of 240 (95 % interval 230 to 251); also rate 1.4 % lower."
+    );
+    // 4 times as low: a change of -75 %, from -80 to -66.7 %.
+    let low = changed_by(-0.75, -0.8, -2.0 / 3.0);
+    assert_eq!(words(&low), told("p99 lower by a factor of 4.0", "÷ 4.0", "3.0 to 5.0"));
+    assert_eq!(
+        words(&changed_by(1.0, 0.5, 1.6)),
+        told("p99 higher by a factor of 2.0", "× 2.0", "1.5 to 2.6")
+    );
+    assert_eq!(words(&changed_by(0.99, 0.5, 1.6)), told("p99 99.0 % higher", "+99.0 %", "50.0 to 160 %"));
+    assert_eq!(words(&changed_by(-0.49, -0.6, -0.3)).1, "-49.0 %");
+}
+
+#[test]
+fn json_has_the_factor_of_each_ratio_and_of_nothing_else() {
+    let factor =
+        |comparison: &Comparison| comparison_json(comparison)["metrics"][0]["change"]["factor"].clone();
+    let much = factor(&changed_by(239.0, 229.0, 250.0));
+    assert_eq!(much, serde_json::json!({ "estimate": 240.0, "low": 230.0, "high": 251.0 }));
+    let few = factor(&one_against_one());
+    assert!(few["estimate"].is_number() && few["low"].is_null(), "{few}");
+    let mut shares = slower();
+    shares.metrics[0].change.as_mut().unwrap().is_ratio = false;
+    assert!(factor(&shares).is_null());
 }
 
 #[test]

@@ -4,8 +4,8 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, duration, percent, rate, setting};
 
 use crate::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, NotJudged, Note, Outcome, Side,
-    Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Factor, Figure, Kind, NotJudged, Note, Outcome,
+    Side, Verdict,
 };
 use crate::statistics::power::MOST_RUNS;
 
@@ -49,7 +49,9 @@ fn no_difference(comparison: &Comparison) -> String {
     let interval =
         interval(first.kind, &change).map_or(String::new(), |ends| format!(" (95 % interval {ends})"));
     let found = change.shown.map_or(String::new(), |shown| {
-        format!(" They would show a change of {} or more 9 times in 10.", size(first.kind, &change, shown))
+        let size = size(first.kind, &change, shown);
+        let article = if size.starts_with(FACTOR) { "a " } else { "" };
+        format!(" They would show a change of {article}{size} or more 9 times in 10.")
     });
     format!("{start}: {}{interval}.{found}{}", named(first), more_runs(comparison, first, &change))
 }
@@ -113,7 +115,7 @@ pub fn named(metric: &Compared) -> String {
     format!("{} {}", safe(&metric.name), change(metric))
 }
 
-/// The change of a metric: `5.1 % higher`.
+/// The change of a metric: `5.1 % higher`, `higher by a factor of 240`.
 pub fn change(metric: &Compared) -> String {
     match &metric.change {
         _ if metric.verdict == Verdict::NotCompared => "beyond the timeout on both sides".to_owned(),
@@ -122,7 +124,10 @@ pub fn change(metric: &Compared) -> String {
         Some(change) if change.at_least => "beyond the timeout".to_owned(),
         Some(change) => {
             let direction = if change.estimate < 0.0 { "lower" } else { "higher" };
-            format!("{} {direction}", size(metric.kind, change, change.estimate))
+            match large_factor(change) {
+                Some(factor) => format!("{direction} by a {FACTOR}{}", digits(factor.estimate)),
+                None => format!("{} {direction}", size(metric.kind, change, change.estimate)),
+            }
         }
     }
 }
@@ -152,29 +157,45 @@ pub fn figure(kind: Kind, figure: Figure) -> String {
     }
 }
 
-/// A change with its sign: `+5.1 %`, `-0.20 points`; `None` where there is none.
+/// A change with its sign: `+5.1 %`, `-0.20 points`, `× 240`, `÷ 3.2`; `None` where there is none.
 pub fn signed(metric: &Compared) -> Option<String> {
     let change = metric.change.filter(|change| !change.at_least)?;
-    let sign = if change.estimate < 0.0 { "-" } else { "+" };
-    Some(if metric.is_constant && metric.verdict != Verdict::NotCompared {
-        "0".to_owned()
-    } else {
-        format!("{sign}{}", size(metric.kind, &change, change.estimate))
+    let is_lower = change.estimate < 0.0;
+    Some(match large_factor(&change) {
+        _ if metric.is_constant && metric.verdict != Verdict::NotCompared => "0".to_owned(),
+        Some(factor) => format!("{} {}", if is_lower { "÷" } else { "×" }, digits(factor.estimate)),
+        None => {
+            let sign = if is_lower { "-" } else { "+" };
+            format!("{sign}{}", size(metric.kind, &change, change.estimate))
+        }
     })
 }
 
-/// The interval of a change: `3.9 to 6.2 %`.
+/// The interval of a change: `3.9 to 6.2 %`; of a factor `230 to 251`.
 pub fn interval(kind: Kind, change: &Change) -> Option<String> {
     let ends = change.interval.filter(|_| !change.at_least)?;
+    if let Some(ends) = large_factor(change).and_then(|factor| factor.interval) {
+        return Some(format!("{} to {}", digits(ends.from), digits(ends.to)));
+    }
     let (scale, unit) = scale(kind, change);
     Some(format!("{} to {} {unit}", digits(ends.from * scale), digits(ends.to * scale)))
 }
 
-/// The size of a change without its sign: `5.1 %`, `0.20 points`, `12.0/s`.
+/// The size of a change without its sign: `5.1 %`, `factor of 240`, `0.20 points`, `12.0/s`.
 fn size(kind: Kind, change: &Change, size: f64) -> String {
+    if let Some(factor) = large_factor(&Change { estimate: size, ..*change }) {
+        return format!("{FACTOR}{}", digits(factor.estimate));
+    }
     let (scale, unit) = scale(kind, change);
     format!("{} {unit}", digits((size * scale).abs()))
 }
+
+/// The change as a factor above 1, where it is told as one.
+fn large_factor(change: &Change) -> Option<Factor> {
+    change.factor().filter(Factor::is_large).map(Factor::turned_up)
+}
+
+const FACTOR: &str = "factor of ";
 
 /// The factor and the unit of a change.
 fn scale(kind: Kind, change: &Change) -> (f64, &'static str) {

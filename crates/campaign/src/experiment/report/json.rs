@@ -3,10 +3,10 @@
 use dnsdyno_measure::PERCENTILES;
 use serde_json::{Map, Value, json};
 
-use super::{Beside, COLUMNS, ExperimentReport, words};
+use super::{ExperimentReport, words};
 use crate::compare::Figure;
 use crate::compare::report::comparison_json;
-use crate::experiment::{CellResult, CellState, ExperimentResult, Found, LoadKind, Spread};
+use crate::experiment::{CellResult, CellState, ExperimentResult, Found, LoadKind, Spread, Step};
 
 /// The results for programs.
 pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
@@ -55,9 +55,9 @@ fn loads(result: &ExperimentResult) -> Vec<Value> {
 }
 
 fn cells(report: &ExperimentReport<'_>) -> Vec<Value> {
-    let cells = report.result.cells.iter().zip(&report.diagnoses).zip(&report.beside);
+    let cells = report.result.cells.iter().zip(&report.diagnoses);
     cells
-        .map(|((cell, diagnosed), beside)| {
+        .map(|(cell, diagnosed)| {
             let mut value = cell_json(cell);
             value.insert("server".to_owned(), json!(server_name(report.result, cell.cell.subject)));
             value.insert("load".to_owned(), json!(load_name(report.result, cell.cell.load)));
@@ -67,7 +67,7 @@ fn cells(report: &ExperimentReport<'_>) -> Vec<Value> {
                 "diagnosis".to_owned(),
                 json!({ "verdict": diagnosed.verdict, "findings": findings }),
             );
-            value.insert("beside".to_owned(), beside_json(beside));
+            value.insert("beside".to_owned(), beside(report.result, cell));
             Value::Object(value)
         })
         .collect()
@@ -126,11 +126,32 @@ fn cell_json(cell: &CellResult) -> Map<String, Value> {
         json!(cell.found.iter().map(|(number, found)| found_json(*number, found)).collect::<Vec<_>>()),
     );
     add("asked_qps", json!(cell.asked_qps));
-    add("answered_qps", spread(cell.answered, false));
-    add("answered_share", spread(cell.share, false));
-    add("server_cpu_ns_per_answer", spread(cell.cpu_ns, false));
-    for ((key, ..), of) in PERCENTILES.iter().zip(cell.percentiles.values) {
-        add(key, spread(of, true));
+    let figures = [
+        ("answered_qps", cell.answered),
+        ("answered_share", cell.share),
+        ("server_cpu_ns_per_answer", cell.cpu_ns),
+        ("server_cpu_share", cell.cpu_share),
+        ("server_memory_bytes", cell.memory_bytes),
+        ("bits_per_s", cell.bits_per_s),
+        ("wobble", cell.wobble),
+    ];
+    figures.into_iter().for_each(|(key, of)| add(key, spread(of, false)));
+    let latencies = [("average", cell.average), ("shortest", cell.shortest), ("longest", cell.longest)];
+    let percentiles = PERCENTILES.iter().map(|(key, ..)| *key).zip(cell.percentiles.values);
+    percentiles.chain(latencies).for_each(|(key, of)| add(key, spread(of, true)));
+    add("steps", cell.steps.iter().map(step).collect());
+    value
+}
+
+/// A rate of a load that has several.
+fn step(step: &Step) -> Value {
+    let mut value = json!({
+        "asked_qps": step.asked_qps,
+        "answered_qps": spread(step.answered, false),
+        "answered_share": spread(step.share, false),
+    });
+    for ((key, ..), of) in PERCENTILES.iter().zip(step.percentiles.values) {
+        value[*key] = spread(of, true);
     }
     value
 }
@@ -156,10 +177,10 @@ fn kind_key(kind: LoadKind) -> &'static str {
     }
 }
 
-fn beside_json(beside: &Beside) -> Value {
-    let spread = |of: [u64; 3]| json!({ "lowest": of[0], "median": of[1], "highest": of[2] });
-    let values = COLUMNS.iter().zip(beside.values);
-    values.map(|(column, value)| (column.key.to_owned(), value.map_or(Value::Null, spread))).collect()
+/// The columns that are made of watched series, by their keys.
+fn beside(result: &ExperimentResult, cell: &CellResult) -> Value {
+    let of = |at: usize| spread(cell.columns.get(at).copied().flatten(), false);
+    result.columns.iter().enumerate().map(|(at, column)| (column.key.clone(), of(at))).collect()
 }
 
 /// The key of a state.
@@ -182,8 +203,9 @@ fn spread(spread: Option<Spread>, is_latency: bool) -> Value {
     spread.map_or(Value::Null, |spread| {
         let mut value =
             json!({ "lowest": of(spread.lowest), "median": of(spread.median), "highest": of(spread.highest) });
-        if is_latency {
-            value["wide"] = spread.is_wide.into();
+        match is_latency {
+            true => value["wide"] = spread.is_wide.into(),
+            false => value["mean"] = spread.mean.into(),
         }
         value
     })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use dnsdyno_measure::PERCENTILES;
 use dnsdyno_text::markdown::{Table, text};
 
-use super::{COLUMNS, ExperimentReport, words};
+use super::{ExperimentReport, details, words};
 use crate::compare::Kind;
 
 /// The results as Markdown: `results.md`.
@@ -22,11 +22,13 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         [Some(words::CPU), words::wide(report.result)].into_iter().flatten().collect::<Vec<_>>().join(" ")
     );
     out.push_str(&figures(report).lines());
+    let _ = write!(out, "## Details\n\n{}\n\n{}", text(details::HELP), of_details(report).lines());
+    steps(&mut out, report);
     found(&mut out, report);
     differences(&mut out, report);
     let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
-    if report.beside.iter().any(|cell| !cell.is_empty()) {
-        let _ = write!(out, "## Counted at the server\n\n{}", beside(report).lines());
+    if details::columns(report.result).next().is_some() {
+        let _ = write!(out, "## Watched beside the load\n\n{}", beside(report).lines());
     }
     discarded(&mut out, report);
     out
@@ -70,6 +72,38 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
     table
 }
 
+fn of_details(report: &ExperimentReport<'_>) -> Table {
+    let result = report.result;
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for title in details::DETAILS {
+        table.right(title);
+    }
+    for (_, cell) in words::measured(result) {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        table.row(names.into_iter().chain(details::details(cell)).map(|cell| text(&cell)));
+    }
+    table
+}
+
+/// The rates of the loads that have several.
+fn steps(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for title in words::STEP_TITLES {
+        table.right(title);
+    }
+    for (cell, step) in words::steps(result) {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        table.row(names.into_iter().chain(words::step(cell, step)).map(|cell| text(&cell)));
+    }
+    let lines = table.lines();
+    if !lines.is_empty() {
+        let _ = write!(out, "## Rates of a load\n\n{lines}");
+    }
+}
+
 /// What searches and programs have found: a line for each run, and what is to be seen beside it.
 fn found(out: &mut String, report: &ExperimentReport<'_>) {
     let result = report.result;
@@ -85,9 +119,10 @@ fn found(out: &mut String, report: &ExperimentReport<'_>) {
     }
     let _ = write!(out, "## Searches and programs\n\n{}", table.lines());
     for (cell, number, found) in words::found(result) {
-        let (load, subject) =
-            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
-        let _ = write!(out, "### {} under {}, run {number}\n\n", text(&subject), text(&load));
+        let _ = write!(out, "### {}\n\n", text(&words::whose(result, cell, number)));
+        if let Some(cut) = words::cut(found) {
+            let _ = write!(out, "{cut}.\n\n");
+        }
         // Four spaces: whatever the lines are, they are shown as they are.
         for line in words::lines(found) {
             let _ = writeln!(out, "{}", format!("    {line}").trim_end());
@@ -128,15 +163,16 @@ fn diagnoses(report: &ExperimentReport<'_>) -> Table {
 }
 
 fn beside(report: &ExperimentReport<'_>) -> Table {
+    let result = report.result;
     let mut table = Table::default();
     table.left("load").left("server");
-    for column in COLUMNS {
-        table.right(column.title);
+    for (_, column) in details::columns(result) {
+        table.right(&text(&details::title(column)));
     }
-    for (cell, found) in report.result.cells.iter().zip(&report.beside) {
-        let (load, subject) =
-            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
-        table.row([load, subject].into_iter().chain(found.texts()).map(|cell| text(&cell)));
+    for (_, cell) in words::measured(result) {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        let figures = details::columns(result).map(|(at, column)| details::with_range(cell, at, column));
+        table.row(names.into_iter().chain(figures).map(|cell| text(&cell)));
     }
     table
 }

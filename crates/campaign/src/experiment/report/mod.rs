@@ -1,7 +1,7 @@
 //! The results of an experiment: as text, as Markdown, as JSON and as a table of all runs.
 
-mod beside;
 mod csv;
+pub mod details;
 mod diagnosed;
 mod json;
 mod marks;
@@ -10,7 +10,6 @@ pub mod words;
 
 use crate::experiment::ExperimentResult;
 
-pub use beside::{Beside, COLUMNS, beside};
 pub use csv::experiment_csv;
 pub use diagnosed::{CellDiagnosis, diagnose};
 pub use json::experiment_json;
@@ -28,8 +27,9 @@ pub struct ExperimentReport<'a> {
     pub versions: Vec<Option<String>>,
     /// By cell: which bottleneck its runs show.
     pub diagnoses: Vec<CellDiagnosis>,
-    /// By cell: what was counted beside its runs.
-    pub beside: Vec<Beside>,
     /// How it was measured, in sentences: where the servers ran, on which CPUs.
     pub conditions: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,15 @@
 
 use dnsdyno_measure::PERCENTILES;
 use dnsdyno_text::layout::NOTHING;
-use dnsdyno_text::safe;
-use dnsdyno_text::units::{count, rate};
+use dnsdyno_text::units::{count, counted, rate};
+use dnsdyno_text::{safe, verbatim};
 
 use super::CellDiagnosis;
 use crate::compare::report::words::{figure, interval, sentence, signed, verdict_words};
 use crate::compare::{Figure, Kind};
 use crate::experiment::{
-    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Spread,
+    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Percentiles, Spread,
+    Step,
 };
 
 /// The name of a subject.
@@ -63,11 +64,42 @@ pub fn answer(cell: &CellResult, found: &Found) -> String {
     format!("{doubt}{}", safe(&found.answer))
 }
 
-/// The lines of the text of what was found; of a long text the last ones.
+/// The lines of the text of what was found, as they are: only characters that a terminal would act on are escaped. Of a
+/// long text the last ones.
 pub fn lines(found: &Found) -> Vec<String> {
-    let lines: Vec<String> = found.text.lines().map(safe).collect();
-    let from = lines.len().saturating_sub(MOST_LINES);
-    lines.get(from..).unwrap_or_default().to_vec()
+    let lines: Vec<&str> = found.text.lines().collect();
+    lines.get(left_out(found)..).unwrap_or_default().iter().map(|line| verbatim(line)).collect()
+}
+
+/// How many lines of that text are not shown.
+pub fn left_out(found: &Found) -> usize {
+    found.text.lines().count().saturating_sub(MOST_LINES)
+}
+
+/// That lines are not shown, and where they are; nothing where all are.
+pub fn cut(found: &Found) -> Option<String> {
+    let left_out = left_out(found) as u64;
+    (left_out > 0).then(|| {
+        let lines = counted(left_out, "line before is", "lines before are");
+        format!("{lines} in the files of the run")
+    })
+}
+
+/// What a run is called whose output is shown: `dnsperf under closed, run 7`.
+pub fn whose(result: &ExperimentResult, cell: &CellResult, number: u32) -> String {
+    format!(
+        "{} under {}, run {}",
+        subject(result, cell.cell.subject),
+        load(result, cell.cell.load),
+        count(number.into())
+    )
+}
+
+/// What another program has printed in its last run under each load: the cell, the number of the run, what it found.
+pub fn printed(result: &ExperimentResult) -> impl Iterator<Item = (&CellResult, u32, &Found)> {
+    let kind = |cell: &CellResult| result.design.loads.get(cell.cell.load).map(|load| load.kind);
+    let of_programs = result.cells.iter().filter(move |cell| kind(cell) == Some(LoadKind::Program));
+    of_programs.filter_map(|cell| cell.found.last().map(|(number, found)| (cell, *number, found)))
 }
 
 /// The rate asked: `5,000`; `-` in a closed loop.
@@ -106,8 +138,21 @@ pub fn median(kind: Kind, cell: &CellResult, spread: Option<Spread>) -> String {
     })
 }
 
+/// A latency.
+pub fn latency(of: Figure) -> String {
+    figure(Kind::Duration, of)
+}
+
+/// A figure that is not beyond the timeout. A rate is without its unit.
+pub fn plain(kind: Kind, value: f64) -> String {
+    match kind {
+        Kind::Rate => rate(value),
+        kind => figure(kind, Figure { value, beyond_timeout: false }),
+    }
+}
+
 /// What stands before a figure that is not quite the server's.
-fn mark(kind: Kind, cell: &CellResult, spread: Spread) -> &'static str {
+pub(super) fn mark(kind: Kind, cell: &CellResult, spread: Spread) -> &'static str {
     match kind {
         Kind::Rate if cell.state == CellState::InDoubt => "≥ ",
         Kind::Duration if spread.is_wide => "~",
@@ -115,10 +160,31 @@ fn mark(kind: Kind, cell: &CellResult, spread: Spread) -> &'static str {
     }
 }
 
-/// A percentile of a cell, by its text in [`PERCENTILES`].
-pub fn percentile(cell: &CellResult, name: &str) -> Option<Spread> {
+/// A percentile, by its text in [`PERCENTILES`].
+pub fn percentile(percentiles: &Percentiles, name: &str) -> Option<Spread> {
     let at = PERCENTILES.iter().position(|(_, text, _)| *text == name)?;
-    cell.percentiles.values.get(at).copied().flatten()
+    percentiles.values.get(at).copied().flatten()
+}
+
+/// The titles of [`step`].
+pub const STEP_TITLES: [&str; 6] = ["asked/s", "answered", "share", "p50", "p99", "p99.9"];
+
+/// The rates of the loads that have several, with their cells.
+pub fn steps(result: &ExperimentResult) -> impl Iterator<Item = (&CellResult, &Step)> {
+    result.cells.iter().flat_map(|cell| cell.steps.iter().map(move |step| (cell, step)))
+}
+
+/// A rate of a load that has several, in the order of [`STEP_TITLES`].
+pub fn step(cell: &CellResult, step: &Step) -> [String; STEP_TITLES.len()] {
+    let of = |name: &str| spread(Kind::Duration, cell, percentile(&step.percentiles, name));
+    [
+        rate(step.asked_qps),
+        spread(Kind::Rate, cell, step.answered),
+        spread(Kind::Share, cell, step.share),
+        of("p50"),
+        of("p99"),
+        of("p99.9"),
+    ]
 }
 
 /// What a comparison says: `knot against nsd under 5k: No difference …`.

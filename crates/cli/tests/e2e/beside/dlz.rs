@@ -245,6 +245,7 @@ repeats = 2
 cool-down = "20ms"
 steady = "off"
 in-doubt = "keep"
+columns = ["UPDATEs = mariadb statements.update / answers", "both = process cpu_ns + mariadb cpu_ns / answers"]
 
 [run]
 for = "{run_for}"
@@ -310,6 +311,12 @@ fn a_database_that_is_kept_serves_all_servers_and_is_watched_beside_each() {
         }
     }
     assert_eq!(databases.len(), 1, "the database was started once: {databases:?}");
+    let results: serde_json::Value = serde_json::from_str(&work.read("out/results.json")).unwrap();
+    let beside = |cell: usize| &results["cells"][cell]["beside"];
+    assert_eq!([0, 1].map(|cell| beside(cell)["UPDATEs"]["median"].as_f64()), [Some(1.0), Some(0.0)]);
+    let of_both = beside(0)["both"]["median"].as_f64().unwrap();
+    let of_server = results["cells"][0]["server_cpu_ns_per_answer"]["median"].as_f64().unwrap();
+    assert!(of_both > of_server, "the database takes its part: {of_both} and {of_server}");
 }
 
 #[test]

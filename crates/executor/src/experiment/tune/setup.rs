@@ -147,6 +147,7 @@ impl TuneSetup {
             seed: 1,
             retries: RETRIES,
             rest_ns: REST_NS,
+            columns: Vec::new(),
         };
         let setup = Setup {
             title: format!("Tuning {word} at {address}"),
