@@ -37,6 +37,7 @@
 //! them |
 //! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed
 //! |
+//! | [`beside::versions`] | versions of a server from unpacked roots; servers that this host does not have |
 //! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`beside::export`] | exports, read by the programs that they are made for |
 //! | [`beside::demo`] | the demo, the manual, the completions |
@@ -160,6 +161,7 @@ mod beside {
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod tune;
+    pub(crate) mod versions;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;
