@@ -83,7 +83,7 @@ fn only_load<'a>(report: &'a ExperimentReport<'_>) -> Option<&'a str> {
 }
 
 fn names(report: &ExperimentReport<'_>) -> Vec<String> {
-    report.result.design.subjects.iter().map(|subject| subject.name.clone()).collect()
+    (0..report.result.design.subjects.len()).map(|number| words::labelled(report, number)).collect()
 }
 
 /// Whether the rate is what tells the loads apart: each has one, the same for all servers, and no two have the same.
