@@ -10,7 +10,8 @@
 # change-members N  a script: puts N new zones into the catalog of the server, or takes them out again
 # change-large      a script: changes a record of the large zone
 #
-# The scripts are for the events of an experiment: helper `primary`, and a server that is a secondary.
+# The scripts are for the events of an experiment: helper `primary`, and a server that is a secondary. CATALOG_VERSION=1
+# makes catalogs that BIND before 9.18.3 reads too.
 set -eu
 for most; do :; done
 rm -f zones.conf in-* ./*.jnl
@@ -25,7 +26,8 @@ printf '$TTL 60\n@ SOA ns hostmaster 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.
 { cat member; seq -f "host%.0f A 192.0.2.80" 1 10000; } > large
 changeable large
 for number; do
-    printf '$TTL 0\n@ SOA invalid. invalid. 1 3600 600 86400 0\n@ NS invalid.\nversion TXT "2"\n' > "catalog-$number"
+    printf '$TTL 0\n@ SOA invalid. invalid. 1 3600 600 86400 0\n@ NS invalid.\nversion TXT "%s"\n' \
+        "${CATALOG_VERSION:-2}" > "catalog-$number"
     names m 0 $((number - 1)) | awk '{ print $1 ".zones PTR " $1 ".members.example." }' >> "catalog-$number"
     changeable "catalog-$number"
 done

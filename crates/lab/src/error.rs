@@ -96,6 +96,36 @@ pub enum LabError {
         package: String,
     },
 
+    /// The program is not in an unpacked root file system.
+    #[error(
+        "{} has no program {program}: give the folder of a root file system with it, such as that of mmdebstrap \
+         --variant=extract --include={package} SUITE FOLDER, or of dpkg-deb -x for the package {package} and for each \
+         that it needs",
+        root.display()
+    )]
+    NotInRoot {
+        /// The program looked for in the folders of programs.
+        program: String,
+        /// The Debian package that has it.
+        package: String,
+        /// The folder of the root file system.
+        root: PathBuf,
+    },
+
+    /// Only root starts programs of an unpacked root file system.
+    #[error("a program of the root file system {} is started by root only: use sudo", root.display())]
+    RootNeedsRights {
+        /// The folder of the root file system.
+        root: PathBuf,
+    },
+
+    /// The server needs the rights of root.
+    #[error("{server} needs the rights of root: use sudo")]
+    NeedsRights {
+        /// The server's name.
+        server: String,
+    },
+
     /// The program ran but did not print its version where the template expects it.
     #[error("{program} did not print its version after {expected:?}; it printed: {printed}")]
     NoVersion {

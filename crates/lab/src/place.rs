@@ -1,10 +1,12 @@
-//! Where a process runs and what it is allowed: its network namespace, its CPUs, its open files, its priority, its
-//! environment. Each is set by a program that then becomes the next one, so that the process keeps its number.
+//! Where a process runs and what it is allowed: its network namespace, its CPUs, its open files, its priority,
+//! its environment, its root file system. Each is set by a program that then becomes the next one, so that the process
+//! keeps its number.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use crate::root::MountedRoot;
 use crate::{CpuGroup, LabError, Namespace};
 
 /// Where a process runs. `Place::default()` is where this process is.
@@ -22,6 +24,8 @@ pub struct Place {
     pub cpu_group: Option<Arc<CpuGroup>>,
     /// Whether it goes before other processes. Needs the rights of root.
     pub is_preferred: bool,
+    /// The unpacked root file system that its program is of.
+    pub root: Option<MountedRoot>,
 }
 
 impl Place {
@@ -57,6 +61,8 @@ impl Place {
             words.push("env".into());
             words.extend(self.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
+        // The last: the programs before it are of this host.
+        words.extend(self.root.iter().flat_map(MountedRoot::words));
         words
     }
 

@@ -18,7 +18,6 @@ use crate::options::ZoneContent;
 use crate::port::Port;
 use crate::process::{Process, STOP_WITHIN};
 use crate::ready::{self, ReadyCheck};
-use crate::spec::find_program;
 use crate::step::Step;
 use crate::{LabError, ServerOptions, ServerSpec, StartFailure, template};
 
@@ -243,7 +242,8 @@ impl Setup {
         if let ZoneContent::Text(text) = &options.zone.content {
             write(&folder.path().join(ZONE_FILE), text)?;
         }
-        let (spec, options) = (spec.clone(), options.clone());
+        let (spec, mut options) = (spec.clone(), options.clone());
+        options.place.root = spec.root.as_ref().map(|root| root.mounted_in(folder.path())).transpose()?;
         Ok(Self { spec, options, address, program, arguments, initialise, checks, watch, ports, folder })
     }
 
@@ -260,10 +260,7 @@ impl Setup {
     /// Runs a program of the template; none is a success.
     fn step(&self, words: &[String], log: &Path, within: Duration) -> Result<Result<(), String>, LabError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Ok(())) };
-        let program = find_program(program).ok_or_else(|| LabError::NotInstalled {
-            program: program.clone(),
-            package: self.spec.package().to_owned(),
-        })?;
+        let program = self.spec.find(program)?;
         let ServerOptions { place, cancel, .. } = &self.options;
         let step =
             Step { program: &program, arguments, place, folder: self.folder.path(), log, within, cancel };

@@ -8,14 +8,17 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::LabError;
-use crate::ready::ReadyTemplate;
+use crate::ready::{ReadyCheck, ReadyTemplate};
+use crate::root::Root;
+use crate::{LabError, Place};
 
 /// A kind of server that can be started.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     name: String,
     pub(crate) template: Template,
+    /// Where its programs are; `None` = they are of this host.
+    pub(crate) root: Option<Root>,
 }
 
 impl ServerSpec {
@@ -46,7 +49,7 @@ impl ServerSpec {
     pub fn from_toml(name: &str, text: &str) -> Result<Self, LabError> {
         let template = toml::from_str(text)
             .map_err(|source| LabError::Template { server: name.to_owned(), source: Box::new(source) })?;
-        Ok(Self { name: name.to_owned(), template })
+        Ok(Self { name: name.to_owned(), template, root: None })
     }
 
     /// The server's short name, which is also its file's.
@@ -58,6 +61,17 @@ impl ServerSpec {
     pub fn with_program(mut self, program: &str) -> Self {
         self.template.program = program.to_owned();
         self
+    }
+
+    /// The same with the programs of an unpacked root file system: its program is found there by its name or by its
+    /// path within the root.
+    pub fn with_root(self, root: Root) -> Self {
+        Self { root: Some(root), ..self }
+    }
+
+    /// Its unpacked root file system.
+    pub fn root(&self) -> Option<&Root> {
+        self.root.as_ref()
     }
 
     /// Its program, by its name or its path.
@@ -92,18 +106,47 @@ impl ServerSpec {
 
     /// Whether its program is in `PATH`, an `sbin` folder, or the folder of those that were built for the tests.
     pub fn is_installed(&self) -> bool {
-        find_program(&self.template.program).is_some()
+        self.program().is_ok()
     }
 
-    /// Where its program is.
+    /// Where its program is: on this host, or within its root file system.
     ///
     /// # Errors
-    /// [`LabError::NotInstalled`], with the command that installs it.
+    /// [`LabError::NotInstalled`], with the command that installs it; of a root file system [`LabError::NotInRoot`] and
+    /// [`LabError::RootNeedsRights`].
     pub fn program(&self) -> Result<PathBuf, LabError> {
-        find_program(&self.template.program).ok_or_else(|| LabError::NotInstalled {
-            program: self.template.program.clone(),
-            package: self.template.package.clone(),
-        })
+        self.find(&self.template.program)
+    }
+
+    /// Where a program of its template is.
+    pub(crate) fn find(&self, program: &str) -> Result<PathBuf, LabError> {
+        let package = &self.template.package;
+        match &self.root {
+            Some(root) => root.find(program, package),
+            None => find_program(program).ok_or_else(|| LabError::NotInstalled {
+                program: program.to_owned(),
+                package: package.clone(),
+            }),
+        }
+    }
+
+    /// Checks that it can be started here: all programs of its template are there, and this user may start them.
+    /// Nothing is started.
+    ///
+    /// # Errors
+    /// Those of [`ServerSpec::program`], and [`LabError::NeedsRights`].
+    pub fn check(&self) -> Result<(), LabError> {
+        self.program()?;
+        let of_checks = self.template.ready.checks.iter().filter_map(|check| match check {
+            ReadyCheck::Command(words) => words.first(),
+            ReadyCheck::Query(..) => None,
+        });
+        let mut beside = self.template.initialise.first().into_iter().chain(of_checks);
+        beside.try_for_each(|program| self.find(program).map(drop))?;
+        match self.template.needs_root && !rustix::process::geteuid().is_root() {
+            true => Err(LabError::NeedsRights { server: self.name.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// The commands of its template, as they are before placeholders are filled in: that which prints its version, that
@@ -121,15 +164,22 @@ impl ServerSpec {
     /// Its version, as it prints it: `4.6.1`, `9.18.49-1~deb12u3-Debian`.
     ///
     /// # Errors
-    /// [`LabError::NotInstalled`], [`LabError::Io`] when it cannot be run, [`LabError::NoVersion`].
+    /// Those of [`ServerSpec::program`], [`LabError::Io`] when it cannot be run, [`LabError::NoVersion`].
     pub fn version(&self) -> Result<String, LabError> {
         let program = self.program()?;
         let wanted = &self.template.version;
-        let output = Command::new(&program)
+        let run = || LabError::io(format!("run {}", program.display()));
+        let folder = self.root.as_ref().map(|_| tempfile::tempdir()).transpose().map_err(run())?;
+        let root = self.root.as_ref().zip(folder.as_ref());
+        let root = root.map(|(root, folder)| root.mounted_in(folder.path())).transpose()?;
+        let place = Place { root, ..Place::default() };
+        let mut words = place.words().into_iter().chain([program.clone().into_os_string()]);
+        let output = Command::new(words.next().unwrap_or_default())
+            .args(words)
             .args(&wanted.arguments)
             .stdin(Stdio::null())
             .output()
-            .map_err(LabError::io(format!("run {}", program.display())))?;
+            .map_err(run())?;
         let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         let version = printed.split_once(&wanted.after).and_then(|(_, rest)| rest.split_whitespace().next());
         version.map(str::to_owned).ok_or_else(|| LabError::NoVersion {
@@ -163,6 +213,9 @@ pub(crate) struct Template {
     /// Whether it has no zones of its own and asks another server, or a database.
     #[serde(default)]
     pub(crate) asks_another: bool,
+    /// Whether only root can start it.
+    #[serde(default)]
+    needs_root: bool,
     /// By part, then by placeholder: text put into the configuration when the part is chosen.
     #[serde(default)]
     pub(crate) parts: BTreeMap<String, BTreeMap<String, String>>,
@@ -182,7 +235,7 @@ struct VersionTemplate {
 
 /// A program by its path, or by its name in `PATH`, in the `sbin` folders, which a user's `PATH` often lacks, and in
 /// the folder that `scripts/build-program` builds into.
-pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
+fn find_program(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_file().then(|| PathBuf::from(program));
     }

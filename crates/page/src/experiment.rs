@@ -73,7 +73,7 @@ fn charts(report: &ExperimentReport<'_>) -> String {
     let all = curves::all(result);
     let drawn: String =
         all.iter().filter_map(|shown| curves::draw(result, &layout, shown, &subjects)).collect();
-    let names = subjects.iter().map(|subject| (*subject, words::subject(result, *subject)));
+    let names = subjects.iter().map(|subject| (*subject, words::labelled(report, *subject)));
     let steps = match words::steps(result).next() {
         Some(_) => " Of a load with several rates, such as a stair, each rate is a point, on a thinner line.",
         None => "",

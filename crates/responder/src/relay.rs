@@ -13,6 +13,7 @@
 //! and so is what the relay itself has lost: it is a measuring instrument.
 
 mod arrival;
+mod changes;
 mod clients;
 mod connection;
 mod counts;
@@ -30,7 +31,7 @@ mod transit;
 mod way;
 mod worker;
 
-pub use counts::{ClientCounts, Datagrams, RelayConnections, RelayCounts, WayCounts};
+pub use counts::{Change, ClientCounts, Datagrams, RelayConnections, RelayCounts, WayCounts};
 pub use error::RelayError;
 pub use start::{Relay, RelayOptions};
 pub use way::{Path, PathDelay, Rate, Way};

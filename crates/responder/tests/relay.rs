@@ -80,6 +80,37 @@ fn each_direction_has_its_delay_over_both_families() {
 }
 
 #[test]
+fn a_changed_path_holds_for_what_comes_after_it_and_an_impossible_one_changes_nothing() {
+    let server = socket("127.0.0.1:0");
+    let relay = relay(server.local_addr().unwrap(), path("delay=2ms", ""));
+    let client = client(&relay);
+    let mut buffer = [0; 64];
+    let mut took = || {
+        let sent = Instant::now();
+        client.send(b"query").unwrap();
+        server.recv_from(&mut buffer).unwrap();
+        sent.elapsed()
+    };
+    let (first, long) = (took(), path("delay=120ms", "loss=100%"));
+    assert!(first >= Duration::from_millis(2), "{first:?}");
+    let impossible = relay.change(&path("reorder=5%", "")).unwrap_err();
+    assert!(impossible.is_bad_input() && impossible.to_string().contains("--delay"), "{impossible}");
+    assert_eq!(relay.path(), path("delay=2ms", ""));
+
+    let change = relay.change(&long).unwrap();
+    assert_eq!(
+        (change.to_server.as_str(), change.to_client.as_str()),
+        ("delay 120ms", "delay 0ns, loss 100%")
+    );
+    assert_eq!((relay.path(), change.to_server_before.received), (long, 1));
+    let second = took();
+    assert!(second >= Duration::from_millis(120), "{second:?}");
+    let counts = relay.stop();
+    assert_eq!(counts.changes, [change]);
+    assert_eq!(counts.to_server.datagrams.passed, 2);
+}
+
+#[test]
 fn each_client_has_a_port_of_its_own_and_gets_its_own_answers() {
     let server = socket("127.0.0.1:0");
     let relay = relay(server.local_addr().unwrap(), path("delay=2ms", ""));

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use dnsdyno_campaign::experiment::Outcome as OfRun;
 use dnsdyno_executor::experiment::{
-    ExperimentError, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
+    ExperimentError, Given, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
 };
 use dnsdyno_text::{shown, units};
 
@@ -33,13 +33,17 @@ pub(crate) struct ExperimentFlags {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) on: OnFlags,
-    /// Say what would be done and how long it takes, and do nothing
+    /// Say what would be done, how long it takes, and whether this host has the servers, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Load the server at this address of the file though it is public: you own it, or its owner has agreed; may be
     /// repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) i_may_load_this_server: Vec<String>,
+    /// Take this program for a server or variant of the file; a folder is an unpacked root file system that has the
+    /// program of its template; may be repeated
+    #[arg(long, value_name = "NAME=PATH", value_parser = Given::program)]
+    pub(crate) program: Vec<(String, PathBuf)>,
     /// At the full scale, as the table [full] of the file has it
     #[arg(long)]
     pub(crate) full: bool,
@@ -53,13 +57,19 @@ pub(crate) struct ExperimentFlags {
 
 pub(crate) fn experiment(flags: &ExperimentFlags) -> Outcome {
     let mut runner = flags.on.runner()?;
-    let setup = Setup::read(&flags.file, flags.full, &flags.i_may_load_this_server, &*runner)?;
+    let given = Given {
+        full: flags.full,
+        allowed: flags.i_may_load_this_server.clone(),
+        programs: flags.program.iter().cloned().collect(),
+    };
+    let setup = Setup::read(&flags.file, &given, &*runner)?;
     if flags.dry_run {
         let mut out = std::io::stdout().lock();
         for line in summary(&setup) {
             // Whole: what a command does may be at its end.
             writeln!(out, "{}", shown(&line, usize::MAX)).map_err(Failure::run_failed)?;
         }
+        setup.check_host()?;
         return Ok(OK);
     }
     let lasts_ns = setup.design.lasts_ns(START_NS);
@@ -153,8 +163,9 @@ const EXAMPLES: &str = "\
 Examples:
   dnsdyno experiment experiments/two-servers.toml --dry-run
   dnsdyno experiment experiments/two-servers.toml -o runs/two-servers
+  dnsdyno experiment experiments/jitter-versions.toml --program bind/9.16=/srv/bullseye
 
 Exit codes: 0; 1 a server under a load was given up, because too many of its runs were discarded;
-2 the file is not valid, or the experiment takes longer than a day; 3 a server did not start or a
-run could not be made; 4 the disk is full; 129, 130, 143 stopped by a signal. What was measured is
-kept: the same command goes on with it.";
+2 the file is not valid, this host lacks one of its servers, or it takes longer than a day;
+3 a server did not start or a run could not be made; 4 the disk is full; 129, 130, 143 stopped by a
+signal. What was measured is kept: the same command goes on with it.";

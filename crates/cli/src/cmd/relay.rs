@@ -1,11 +1,12 @@
 //! `dnsdyno relay`: a path between two programs that delays, loses, reorders and limits what passes.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use dnsdyno_responder::relay::netem::KernelNetem;
 use dnsdyno_responder::relay::{Path, PathDelay, Rate, Relay, RelayOptions, Way};
@@ -66,6 +67,10 @@ pub(crate) struct RelayFlags {
     /// What differs on the way to the client
     #[arg(long, value_name = "WORDS", help_heading = PATH)]
     to_client: Option<String>,
+    /// Change the path after this time, such as '10s delay=100ms loss=2%', in both directions or, as in '20s to-client
+    /// loss=0', in one; what is not said stays. May be repeated
+    #[arg(long, value_name = "'T WORDS'", help_heading = PATH)]
+    at: Vec<String>,
     /// Random seed: the same seed and the same order of datagrams give the same losses and delays
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = PATH)]
     seed: u64,
@@ -118,11 +123,13 @@ Examples:
   dnsdyno relay --to 127.0.0.1:53 --delay 10ms --loss 1%
   dnsdyno relay --listen 127.0.0.1:0 --to 192.0.2.53:53 --delay normal:50ms,5ms --keep-order
   dnsdyno relay --to 127.0.0.1:53 --loss 2% --loss-burst 5 --to-client 'loss=0'
+  dnsdyno relay --to 127.0.0.1:53 --delay 5ms --at '10s delay=50ms' --at '20s delay=5ms' --for 30s
   dnsdyno relay --to 127.0.0.1:53 --rate-limit 10mbit --queue 50ms --for 60s --book relay.json";
 
 pub(crate) fn relay(flags: &RelayFlags) -> Outcome {
     let length = flags.duration.as_deref().map(|text| duration("--for", text)).transpose()?;
     let options = flags.options()?;
+    let changes = flags.changes(&options.path)?;
     // Installed before the relay reports that it listens: it may be stopped right after that.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let relay = Relay::start(options.clone()).map_err(|error| match error.is_bad_input() {
@@ -130,7 +137,7 @@ pub(crate) fn relay(flags: &RelayFlags) -> Outcome {
         false => Failure::run_failed(error),
     })?;
     flags.print_start(&relay, &options);
-    flags.wait(&relay, &mut signals, length).map_err(Failure::run_failed)?;
+    flags.wait(&relay, &mut signals, length, changes).map_err(Failure::run_failed)?;
     let counts = relay.stop();
     for warning in counts.warnings() {
         print_error(&format!("relay: {warning}"));
@@ -207,9 +214,40 @@ impl RelayFlags {
         said.iter().for_each(|line| print_error(&format!("relay: {line}")));
     }
 
-    /// Waits until the time is over or a signal ends it; prints the counts at SIGUSR1.
-    fn wait(&self, relay: &Relay, signals: &mut Signals, length: Option<Duration>) -> anyhow::Result<()> {
-        let end = length.map(|length| Instant::now() + length);
+    /// The path after each change, in the order of their instants, which are times since the start.
+    fn changes(&self, path: &Path) -> Result<VecDeque<(Duration, Path)>, Failure> {
+        let mut all = Vec::new();
+        for text in &self.at {
+            let wrong =
+                move |error: anyhow::Error| Failure::bad_input(error.context(format!("--at '{text}'")));
+            let (at, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+            let at = parse_duration_ns(at).map_err(|error| wrong(error.into()))?;
+            if words.trim().is_empty() {
+                return Err(wrong(anyhow!("say what changes, such as '10s delay=100ms loss=2%'")));
+            }
+            all.push((Duration::from_nanos(at), words.trim(), wrong));
+        }
+        all.sort_by_key(|(at, ..)| *at);
+        let mut path = path.clone();
+        let mut changes = VecDeque::new();
+        for (at, words, wrong) in all {
+            path = changed(&path, words).map_err(&wrong)?;
+            changes.push_back((at, path.clone()));
+        }
+        Ok(changes)
+    }
+
+    /// Waits until the time is over or a signal ends it; prints the counts at SIGUSR1, and makes the changes of the
+    /// path.
+    fn wait(
+        &self,
+        relay: &Relay,
+        signals: &mut Signals,
+        length: Option<Duration>,
+        mut changes: VecDeque<(Duration, Path)>,
+    ) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let left = |until: Duration| until.saturating_sub(began.elapsed());
         loop {
             for signal in signals.pending() {
                 if signal != SIGUSR1 {
@@ -217,17 +255,46 @@ impl RelayFlags {
                 }
                 writeln!(std::io::stdout(), "{:#}", relay.counts().to_json(self.buckets()))?;
             }
-            let left = end.map_or(SIGNAL_POLL, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
+            if length.is_some_and(|length| left(length).is_zero()) {
                 return Ok(());
             }
-            std::thread::sleep(left.min(SIGNAL_POLL));
+            while changes.front().is_some_and(|(at, _)| left(*at).is_zero()) {
+                let Some((_, path)) = changes.pop_front() else { break };
+                let change = relay.change(&path)?;
+                print_error(&format!(
+                    "relay: after {:.3} s: to the server: {}; to the client: {}",
+                    change.at_ns as f64 * 1e-9,
+                    change.to_server,
+                    change.to_client
+                ));
+            }
+            let next = changes.front().map(|(at, _)| left(*at));
+            let wait = [length.map(left), next].into_iter().flatten().fold(SIGNAL_POLL, Duration::min);
+            std::thread::sleep(wait);
         }
     }
 
     fn buckets(&self) -> Buckets {
         if self.buckets { Buckets::With } else { Buckets::Without }
     }
+}
+
+/// The path with what `words` say instead: of both directions, or of that which the first of them names.
+fn changed(path: &Path, words: &str) -> anyhow::Result<Path> {
+    let (direction, of_one) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let (server, client) = match direction {
+        "to-server" => (of_one, ""),
+        "to-client" => ("", of_one),
+        _ => (words, words),
+    };
+    let path = Path {
+        to_server: path.to_server.with(server)?,
+        to_client: path.to_client.with(client)?,
+        seed: path.seed,
+    };
+    path.to_server.validate()?;
+    path.to_client.validate()?;
+    Ok(path)
 }
 
 fn duration(name: &'static str, text: &str) -> Result<Duration, Failure> {

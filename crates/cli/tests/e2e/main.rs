@@ -38,6 +38,7 @@
 //! | [`beside::experiment_columns`] | figures of experiments, computed anew from the lines of their records; the page |
 //! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed
 //! |
+//! | [`beside::versions`] | versions of a server from unpacked roots; servers that this host does not have |
 //! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`beside::export`] | exports, read by the programs that they are made for |
 //! | [`beside::demo`] | the demo, the manual, the completions |
@@ -163,6 +164,7 @@ mod beside {
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod tune;
+    pub(crate) mod versions;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;

@@ -44,7 +44,8 @@ pub struct Carried {
 /// Makes the runs of an experiment in `folder`, from where its journal ends, until all are made or it is stopped.
 ///
 /// # Errors
-/// A server that has never started does not start, a run cannot be made, or files cannot be written. What was measured
+/// This host cannot start a server, one that has never started does not start, a run cannot be made, or files cannot be
+/// written. What was measured
 /// is kept, and the next call goes on with it.
 pub fn carry_out(
     setup: &Setup,
@@ -60,6 +61,7 @@ pub fn carry_out(
     if experiment.next() == Next::Done {
         return Ok(Carried { experiment, journal, stopped: None });
     }
+    setup.check_host()?;
     let place = Place::make(&mut journal)?;
     let cpus = cpus(setup, watcher);
     let in_namespaces = in_namespaces(setup, watcher)?;
@@ -206,6 +208,10 @@ impl<'a> Maker<'a> {
         let is_event =
             |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, LoadMethod::Search(_));
         let events: Vec<Planned> = self.setup.events.iter().filter(is_event).cloned().collect();
+        // A server that is kept has the path that the events of the run before have left.
+        if let Err(error) = standing.restore_paths() {
+            return Ok(Ran::Failed(format!("{subject}: its path cannot be restored: {error}")));
+        }
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {
             let happening = scope.spawn(|| happen(&events, standing, &clock));

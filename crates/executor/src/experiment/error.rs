@@ -31,6 +31,12 @@ pub enum ExperimentError {
         /// What is wrong, with the line where it is known.
         reason: String,
     },
+    /// This host cannot start what the file asks for.
+    #[error("this host cannot run the experiment, and nothing was started:\n  {}", reasons.join("\n  "))]
+    CannotRun {
+        /// Each server that cannot be started, why, and what to do.
+        reasons: Vec<String>,
+    },
     /// The journal or the folder cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -116,7 +122,9 @@ impl ExperimentError {
     /// Whether the input is wrong, and nothing was sent.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            ExperimentError::ReadFile { .. } | ExperimentError::File { .. } => true,
+            ExperimentError::ReadFile { .. }
+            | ExperimentError::File { .. }
+            | ExperimentError::CannotRun { .. } => true,
             ExperimentError::Journal(error) => error.is_bad_input(),
             ExperimentError::Run { source, .. } => source.is_bad_input(),
             _ => false,

@@ -9,6 +9,7 @@ use dnsdyno_plan::{Draft, MemberDraft, PieceDraft, without_secrets};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
+use super::given::Given;
 use super::keys::{Unknown, fields_of};
 use super::load_file::{AnswersWord, FindTable, LoadKeys, LoadTable};
 use super::text::{ColumnText, SecretText, Text};
@@ -40,9 +41,9 @@ pub(super) struct File {
     pub(super) event: Vec<EventTable>,
     pub(super) tune: Option<TuneTable>,
     pub(super) full: Option<Box<File>>,
-    /// The addresses of servers that may be loaded. Not of the file: of who runs it.
+    /// Not of the file: of who runs it.
     #[serde(skip)]
-    pub(super) allowed: Vec<String>,
+    pub(super) given: Given,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -119,6 +120,8 @@ pub(super) struct Config {
     pub(super) template: Option<String>,
     pub(super) address: Option<String>,
     pub(super) program: Option<String>,
+    pub(super) root: Option<String>,
+    pub(super) optional: Option<bool>,
     pub(super) threads: Option<u32>,
     pub(super) receive_buffer: Option<Text>,
     pub(super) zone: Option<String>,
@@ -149,6 +152,7 @@ pub(super) struct EventTable {
     pub(super) run: Option<String>,
     pub(super) server: Option<ServerWord>,
     pub(super) pause: Option<Text>,
+    pub(super) path: Option<PathTable>,
     pub(super) helper: Option<String>,
     pub(super) on: Option<Vec<String>>,
     pub(super) loads: Option<Vec<String>>,
@@ -234,7 +238,7 @@ impl File {
             event: list(self.event, over.event),
             tune: over.tune.or(self.tune),
             full: None,
-            allowed: Vec::new(),
+            given: Given::default(),
         })
     }
 }
@@ -279,6 +283,9 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
             .or_else(of_tune)
             .or_else(in_drafts)
             .or_else(|| in_tables(file, "event", fields_of::<EventTable>()))
+            .or_else(|| {
+                tables(file, "event").find_map(|event| in_tables(event, "path", fields_of::<PathTable>()))
+            })
             .or_else(|| tables(file, "full").find_map(|table| unknown(table, false)))
     })
 }

@@ -175,7 +175,11 @@ fn collect_ended(
 
 fn act(action: &Action, helper: Option<&str>, standing: &Standing, clock: &Clock) -> Result<(), String> {
     let signal = |action: &Action| standing.act(action, helper).map_err(|error| error.to_string());
-    let Action::Pause(time) = action else { return signal(action) };
+    let time = match action {
+        Action::Pause(time) => time,
+        Action::Path(change) => return standing.change_path(change),
+        other => return signal(other),
+    };
     signal(&Action::Stop)?;
     clock.goes_on_at(Instant::now() + *time);
     signal(&Action::Continue)

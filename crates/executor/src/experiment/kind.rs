@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dnsdyno_lab::{ServerSpec, Zone};
+use dnsdyno_lab::{Root, ServerSpec, Zone};
 use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::notation::{parse_percent, parse_size_bytes};
 use dnsdyno_text::secret::Secret;
@@ -56,6 +56,22 @@ pub(super) struct Started {
     pub(super) cpu_quota: Option<f64>,
 }
 
+impl Started {
+    /// Checks that this host can start it. Nothing is started.
+    ///
+    /// # Errors
+    /// Why not, and what to do.
+    pub(super) fn able(&self) -> Result<(), String> {
+        self.spec.check().map_err(|error| error.to_string())?;
+        let is_root = rustix::process::geteuid().is_root();
+        let keys = [("sysctl", !self.sysctl.is_empty()), ("cpu-quota", self.cpu_quota.is_some())];
+        match keys.into_iter().find(|(_, is_given)| *is_given && !is_root) {
+            Some((key, _)) => Err(format!("`{key}` needs the rights of root: use sudo")),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Config {
     /// This, and where it has nothing, `base`: of tables of values each value, of others the whole.
     pub(super) fn over(&self, base: &Config) -> Result<Config, String> {
@@ -78,7 +94,7 @@ impl Config {
     pub(super) fn differences(&self, base: &Config) -> Result<Vec<String>, String> {
         let (own, of_base) = (keys(self)?, keys(base)?);
         let mut found = Vec::new();
-        for key in fields_of::<Config>().iter().filter(|key| **key != BESIDE) {
+        for key in fields_of::<Config>().iter().filter(|key| !BESIDE.contains(key)) {
             let (own, of_base) = (own.get(*key), of_base.get(*key));
             match *key {
                 "environment" => {
@@ -134,8 +150,8 @@ fn text(value: &Value) -> String {
 /// `environment`, whose values are not shown.
 const VALUES: [&str; 3] = ["values", "sysctl", "settings"];
 
-/// The key that makes no other server: how long its start may take.
-const BESIDE: &str = "ready-within";
+/// The keys that make no other server: how long its start may take, and whether it may be left out.
+const BESIDE: [&str; 2] = ["ready-within", "optional"];
 
 /// The first line of a text, which may be a part of a configuration.
 fn in_short(text: &str) -> String {
@@ -204,13 +220,19 @@ pub(super) fn kind(
     })))
 }
 
-/// A template with the program that is asked for; this program is this very file, which need not be in the search path.
+/// A template with the program that is asked for, of this host or of an unpacked root file system; this program is this
+/// very file, which need not be in the search path.
 fn with_program(spec: ServerSpec, config: &Config, folder: &Path) -> ServerSpec {
     let spec = match &config.program {
-        Some(program) if program.contains('/') => spec.with_program(&relative(folder, program)),
+        Some(program) if program.contains('/') && config.root.is_none() => {
+            spec.with_program(&relative(folder, program))
+        }
         Some(program) => spec.with_program(program),
         None => spec,
     };
+    if let Some(root) = &config.root {
+        return spec.with_root(Root::new(Path::new(&relative(folder, root))));
+    }
     match std::env::current_exe() {
         Ok(own) if spec.program_name() == OWN_PROGRAM => spec.with_program(&own.display().to_string()),
         _ => spec,

@@ -8,6 +8,7 @@
 //!   all runs made ──► results.md, results.csv, results.json, index.html
 //! ```
 
+mod able;
 mod carry_out;
 mod cpus;
 mod error;
@@ -15,6 +16,7 @@ mod facts;
 mod file;
 mod found;
 mod generator;
+mod given;
 mod happen;
 mod keys;
 mod kind;
@@ -39,6 +41,7 @@ mod written;
 
 pub use carry_out::{Carried, carry_out};
 pub use error::ExperimentError;
+pub use given::Given;
 pub use output::write_results;
 pub use setup::{NamespaceUse, Setup};
 pub use stop::Stop;

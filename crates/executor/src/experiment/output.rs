@@ -33,7 +33,8 @@ pub fn write_results(
     };
     let result = results(&carried.experiment, read)?;
     let diagnoses = result.cells.iter().map(|cell| diagnose(cell, |number| journal.run(number))).collect();
-    let facts = Facts::read(&result, |number| journal.run(number));
+    let mut facts = Facts::read(&result, |number| journal.run(number));
+    facts.conditions.extend(setup.left_out.iter().map(|one| format!("{}.", one.sentence())));
     let report = ExperimentReport {
         title: &setup.title,
         result: &result,

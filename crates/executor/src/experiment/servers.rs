@@ -34,6 +34,7 @@ use super::subjects::Helper;
 use super::timetable::Action;
 use super::written::{end_of, last_line};
 pub(super) use standing::Standing;
+use standing::StandingPath;
 
 /// What is needed to start a subject.
 pub(super) struct Starter<'a> {
@@ -140,7 +141,7 @@ impl Starter<'_> {
 impl Standing {
     fn there(address: &str, is_allowed: bool, place: &Place) -> Standing {
         Standing {
-            relays: Vec::new(),
+            paths: Vec::new(),
             is_behind_path: false,
             server: None,
             helpers: Vec::new(),
@@ -200,7 +201,7 @@ impl Standing {
             Action::Continue => server.resume(),
             Action::Kill => server.kill().map(drop),
             Action::Restart => server.restart(),
-            Action::Command(_) | Action::Pause(_) | Action::Nothing => Ok(()),
+            Action::Command(_) | Action::Pause(_) | Action::Path(_) | Action::Nothing => Ok(()),
         }
     }
 
@@ -233,7 +234,7 @@ impl Standing {
         let relay =
             started.map_err(|source| ExperimentError::Path { subject: subject.to_owned(), source })?;
         let address = relay.address();
-        self.relays.push((path.words.clone(), relay));
+        self.paths.push(StandingPath { between: path.clone(), relay });
         Ok(address)
     }
 
@@ -263,20 +264,19 @@ impl Standing {
 
     /// What each path is, and what it did so far.
     pub(super) fn paths(&self) -> Vec<(String, Value)> {
-        self.relays
-            .iter()
-            .map(|(words, relay)| (words.clone(), relay.counts().to_json(Buckets::Without)))
-            .collect()
+        let of =
+            |path: &StandingPath| (path.between.words.clone(), path.relay.counts().to_json(Buckets::Without));
+        self.paths.iter().map(of).collect()
     }
 
     /// Datagrams that the paths have lost, and not on command.
     pub(super) fn lost_by_paths(&self) -> u64 {
-        let of = |(_, relay): &(String, Relay)| {
-            let counts = relay.counts();
+        let of = |path: &StandingPath| {
+            let counts = path.relay.counts();
             let ways = [&counts.to_server, &counts.to_client];
             ways.iter().map(|way| way.datagrams.own_losses()).sum::<u64>() + counts.kernel_drops
         };
-        self.relays.iter().map(of).sum()
+        self.paths.iter().map(of).sum()
     }
 
     /// Notes where a server is, for placeholders and the environment of commands.

@@ -15,14 +15,15 @@ use dnsdyno_plan::{Draft, PlanError};
 use dnsdyno_runner::{RunError, Runner};
 use dnsdyno_text::encoding::read_text;
 use dnsdyno_text::secret::{SECRET, trace, without_credentials};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord, TuneTable};
+use super::given::Given;
 use super::kind::Kind;
 use super::loads::{Common, Load, load, load_names, watch};
-use super::subjects::{Helper, helpers, subjects};
-use super::timetable::{Event, events};
+use super::subjects::{Helper, LeftOut, Subjects, helpers, subjects};
+use super::timetable::{Event, Known, events};
 use super::values::{bounded, duration};
 use super::way::LoadMethod;
 
@@ -45,6 +46,8 @@ pub struct Setup {
     pub(super) folder: PathBuf,
     /// By number of the subject.
     pub(super) subjects: Vec<Kind>,
+    /// Servers that may be left out, and are.
+    pub(super) left_out: Vec<LeftOut>,
     /// Servers that are started before each subject, and are not measured.
     pub(super) helpers: Vec<Helper>,
     /// By number of the load: the options of its runs, but for the server.
@@ -70,27 +73,26 @@ pub enum NamespaceUse {
 }
 
 impl Setup {
-    /// Reads the file of an experiment; with `full`, at its full scale. Servers at the addresses `allowed` may be
-    /// loaded wherever they are. `runner` validates its runs, and makes none.
+    /// Reads the file of an experiment, with what is given beside it. `runner` validates its runs, and makes none.
     ///
     /// # Errors
     /// What is wrong in it, with the line where that is known.
-    pub fn read(
-        path: &Path,
-        full: bool,
-        allowed: &[String],
-        runner: &dyn Runner,
-    ) -> Result<Setup, ExperimentError> {
+    pub fn read(path: &Path, given: &Given, runner: &dyn Runner) -> Result<Setup, ExperimentError> {
         let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
         let text = read_text(path).map_err(cannot)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
-        let file = File { allowed: allowed.to_vec(), ..File::read(&text, full).map_err(wrong)? };
+        let file = File { given: given.clone(), ..File::read(&text, given.full).map_err(wrong)? };
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(cannot)?;
         let mut table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         hide_secrets(&mut table);
         without_columns(&mut table);
-        let identity = serde_json::json!({ "experiment": table, "full": full });
+        let mut identity = serde_json::json!({ "experiment": table, "full": given.full });
+        if !given.programs.is_empty() {
+            let text = |path: &PathBuf| Value::from(path.display().to_string());
+            let programs = given.programs.iter().map(|(name, path)| (name.clone(), text(path)));
+            identity["programs"] = programs.collect::<Map<_, _>>().into();
+        }
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         checked(&file, &name, &folder, identity, runner).map_err(wrong)
     }
@@ -111,29 +113,29 @@ fn checked(
     file: &File,
     name: &str,
     folder: &Path,
-    identity: Value,
+    mut identity: Value,
     runner: &dyn Runner,
 ) -> Result<Setup, String> {
     let helpers = helpers(file, folder)?;
     let names: Vec<&str> = helpers.iter().map(|helper| helper.name.as_str()).collect();
-    let (subjects, mut kinds) = subjects(file, folder, &names)?;
-    allow(&mut kinds, &file.allowed, runner)?;
-    for helper in helpers.iter().filter(|helper| helper.is_kept) {
-        let has_path_to = |kind: &Kind| {
-            matches!(kind, Kind::Started(started)
-            if started.path.as_ref().is_some_and(|path| path.helper.as_ref() == Some(&helper.name)))
-        };
-        if kinds.iter().any(has_path_to) {
-            return Err(format!(
-                "a path to the helper `{}`, which is reached by files: remove it",
-                helper.name
-            ));
-        }
+    let Subjects { subjects, mut kinds, left_out } = subjects(file, folder, &names)?;
+    allow(&mut kinds, &file.given.allowed, runner)?;
+    check_paths(&helpers, &kinds)?;
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(|one| one.name.as_str()).collect();
+        identity["left_out"] = serde_json::json!(names);
     }
     bounded("repeats", file.repeats, 5, 1..=10_000)?;
     bounded("drop-first", file.drop_first, 1, 0..=100)?;
     let watch = watch(file.watch.as_ref());
-    let events = events(&file.event, &subjects, &load_names(&file.load)?, &names)?;
+    let known = Known {
+        subjects: &subjects,
+        kinds: &kinds,
+        left_out: &left_out,
+        loads: &load_names(&file.load)?,
+        helpers: &names,
+    };
+    let events = events(&file.event, &known)?;
     let (mut loads, mut drafts, mut ways) = (Vec::new(), Vec::new(), Vec::new());
     let common = Common { file, folder, watch: watch.as_ref(), events: &events, kinds: &kinds, runner };
     for table in &file.load {
@@ -154,7 +156,7 @@ fn checked(
         rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
         columns: columns(file)?,
     };
-    let notes = too_few(&design).into_iter().collect();
+    let notes = left_out.iter().map(LeftOut::sentence).chain(too_few(&design)).collect();
     Ok(Setup {
         title: file.title.clone().unwrap_or_else(|| name.to_owned()),
         design,
@@ -168,6 +170,7 @@ fn checked(
         notes,
         folder: folder.to_owned(),
         subjects: kinds,
+        left_out,
         helpers,
         drafts,
         ways,
@@ -200,6 +203,23 @@ fn without_columns(table: &mut toml::Table) {
     if let Some(toml::Value::Table(full)) = table.get_mut("full") {
         full.remove("columns");
     }
+}
+
+/// Checks that no server has a path to a helper that is kept.
+fn check_paths(helpers: &[Helper], kinds: &[Kind]) -> Result<(), String> {
+    for helper in helpers.iter().filter(|helper| helper.is_kept) {
+        let has_path_to = |kind: &Kind| {
+            matches!(kind, Kind::Started(started)
+            if started.path.as_ref().is_some_and(|path| path.helper.as_ref() == Some(&helper.name)))
+        };
+        if kinds.iter().any(has_path_to) {
+            return Err(format!(
+                "a path to the helper `{}`, which is reached by files: remove it",
+                helper.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Marks the servers that may be loaded, and refuses those that may not, whatever puts a load on them.

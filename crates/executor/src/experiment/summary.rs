@@ -75,6 +75,10 @@ fn commands(setup: &Setup) -> Vec<String> {
 }
 
 fn of_server(whose: &str, started: &Started, lines: &mut Vec<String>) {
+    if let Some(root) = started.spec.root() {
+        let folder = without_credentials(&root.folder().display().to_string()).into_owned();
+        lines.push(format!("    {whose}: with the programs of the root file system {folder}"));
+    }
     for words in started.spec.commands() {
         let words: Vec<String> = words.into_iter().map(quoted).collect();
         lines.push(format!("    {whose}: {}", without_credentials(&words.join(" "))));

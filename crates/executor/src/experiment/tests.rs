@@ -3,14 +3,19 @@
 use std::fs;
 use std::path::Path;
 
+use dnsdyno_campaign::compare;
 use dnsdyno_campaign::experiment::{LoadKind, Order};
 use dnsdyno_plan::{Draft, Group};
 use dnsdyno_runner::LocalRunner;
+use dnsdyno_text::notation::parse_duration_ns;
 
 use super::file::{Config, EventTable, File, TuneTable};
 use super::keys::fields_of;
+use super::kind::Kind;
 use super::load_file::{FindTable, LoadKeys};
-use super::{Setup, summary};
+use super::timetable::Action;
+use super::way::LoadMethod;
+use super::{Given, Setup, summary};
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -21,25 +26,91 @@ fn setup(text: &str, full: bool) -> Result<Setup, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
     fs::write(&path, text).unwrap();
-    Setup::read(&path, full, &[], &LocalRunner).map_err(|error| error.to_string())
+    Setup::read(&path, &scale(full), &LocalRunner).map_err(|error| error.to_string())
+}
+
+/// Nothing but the scale is given beside a file.
+fn scale(full: bool) -> Given {
+    Given { full, ..Given::default() }
 }
 
 const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
 const LOAD: &str = "[[load]]\nname = \"5k\"\nrate = \"5k\"\nfor = \"10s\"\n";
 
-#[test]
-fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
-    let mut read = 0;
-    for entry in fs::read_dir(root().join("experiments")).unwrap().flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "toml") {
-            let setup = Setup::read(&entry.path(), false, &[], &LocalRunner)
-                .unwrap_or_else(|error| panic!("{error}"));
-            let lines = summary(&setup).join("\n");
-            assert!(lines.contains(" runs: ") && lines.contains("  takes "), "{lines}");
-            read += 1;
+/// The experiments of the project, each at both of its scales where it has both.
+fn shipped() -> Vec<(String, bool, Setup)> {
+    let files = fs::read_dir(root().join("experiments")).unwrap().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    files.sort();
+    let mut found = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        for full in [false, true] {
+            match Setup::read(&path, &scale(full), &LocalRunner) {
+                Ok(setup) => found.push((name.clone(), full, setup)),
+                Err(error) if full && error.to_string().contains("no table [full]") => {}
+                Err(error) => panic!("{error}"),
+            }
         }
     }
-    assert!(read > 0);
+    assert!(found.len() > 12, "{}", found.len());
+    found
+}
+
+#[test]
+fn every_experiment_of_the_project_says_how_long_it_takes() {
+    for (name, full, setup) in shipped() {
+        let lines = summary(&setup).join("\n");
+        assert!(lines.contains(" runs: ") && lines.contains("  takes "), "{name} {full}: {lines}");
+    }
+}
+
+#[test]
+fn every_experiment_of_the_project_has_runs_enough_to_tell_a_difference_from_noise() {
+    for (name, full, setup) in shipped() {
+        let family = setup.design.compared_loads();
+        let fewest = compare::Settings { family, ..Default::default() }.fewest_runs();
+        for load in setup.design.loads.iter().filter(|load| load.kind == LoadKind::Run) {
+            let words = format!("{name}, --full {full}, {}: {} of {fewest}", load.name, load.repeats);
+            assert!(load.repeats as usize >= fewest, "{words}");
+        }
+        let is_little = |note: &&String| note.contains("no difference can be told");
+        assert_eq!(setup.notes.iter().find(is_little), None, "{name}");
+    }
+}
+
+#[test]
+fn ramps_of_the_full_scale_take_a_minute_at_least() {
+    let mut ramps = 0;
+    for (name, _, setup) in shipped().into_iter().filter(|(_, full, _)| *full) {
+        for ((draft, way), load) in setup.drafts.iter().zip(&setup.ways).zip(&setup.design.loads) {
+            let is_ramp =
+                matches!(way, LoadMethod::Search(options) if options.method.as_deref() == Some("ramp"));
+            if is_ramp || draft.ramp.is_some() {
+                let over = draft.over.as_deref().map(|over| parse_duration_ns(over).unwrap());
+                assert!(over >= Some(60_000_000_000), "{name}, {}: {over:?}", load.name);
+                ramps += 1;
+            }
+        }
+    }
+    assert!(ramps > 0);
+}
+
+#[test]
+fn content_servers_caches_threads_and_the_kernel_are_in_one_file_with_loads_beyond_each() {
+    let all = shipped();
+    let (_, _, setup) = all.iter().find(|(name, ..)| name == "servers-and-caches.toml").unwrap();
+    let has_stub = |stub: bool, threads: u32| {
+        setup.subjects.iter().any(|kind| match kind {
+            Kind::Started(how) => (how.stub.is_some(), how.threads) == (stub, threads),
+            Kind::There { .. } => false,
+        })
+    };
+    assert!(has_stub(false, 1) && has_stub(false, 2) && has_stub(true, 1) && has_stub(true, 2));
+    let subjects = setup.design.subjects.iter().map(|subject| subject.name.as_str());
+    let mut names = subjects.chain(setup.left_out.iter().map(|one| one.name.as_str()));
+    assert!(names.any(|name| name == "in-kernel"));
+    assert!(setup.drafts.iter().any(|draft| draft.rate.as_deref() == Some("2M")));
 }
 
 #[test]
@@ -167,7 +238,7 @@ fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
     let server = of("template = \"nsd\"\nprogram = \"nsd\"\nthreads = 2\nready-within = \"9s\"\n\
                      values = { a = \"1\", b = 2 }\nparts = [\"x\", \"y\"]\npath = { delay = \"1ms\", loss = \"1%\" }");
     // Each key, in the order of the struct.
-    let variant = of("template = \"knot\"\nprogram = \"a\"\nthreads = 3\n\
+    let variant = of("template = \"knot\"\nprogram = \"a\"\nroot = \"r\"\noptional = true\nthreads = 3\n\
                       receive-buffer = \"1M\"\nzone = \"z\"\norigin = \"o\"\nstub = \"s\"\nprepare = \"one\\ntwo\"\n\
                       ready-when = \"true\"\nready-within = \"1s\"\npath = { delay = \"2ms\" }\n\
                       parts = [\"y\", \"z\"]\n\
@@ -181,6 +252,7 @@ fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
     let expected = [
         "template = knot",
         "program = a",
+        "root = r",
         "threads = 3",
         "receive-buffer = 1M",
         "zone = z",
@@ -234,8 +306,8 @@ fn a_path_is_a_change_of_a_variant_and_that_of_the_file_is_that_of_all_others() 
         .subjects
         .iter()
         .map(|kind| match kind {
-            super::kind::Kind::Started(started) => started.path.as_ref().unwrap().path.to_client.clone(),
-            super::kind::Kind::There { .. } => panic!("it is started"),
+            Kind::Started(started) => started.path.as_ref().unwrap().path.to_client.clone(),
+            Kind::There { .. } => panic!("it is started"),
         })
         .collect();
     assert_eq!(delays.iter().map(|way| way.delay.to_string()).collect::<Vec<_>>(), ["10ms", "100ms"]);
@@ -244,6 +316,115 @@ fn a_path_is_a_change_of_a_variant_and_that_of_the_file_is_that_of_all_others() 
     assert!(wrong("delya = \"10ms\"").contains("[[path]] has no key `delya`: did you mean `delay`?"));
     assert!(wrong("delay = \"10\"").contains("a path: '10' is not a delay"));
     assert!(wrong("between = \"db\"").contains("the name of a helper"));
+}
+
+#[test]
+fn an_optional_server_is_left_out_with_a_word_and_what_is_given_takes_its_place() {
+    let variant = |name: &str| format!("[[server.variant]]\nname = \"{name}\"\noptional = true\n");
+    let gone =
+        "[[server]]\nname = \"gone\"\ntemplate = \"knot\"\nprogram = \"/none/knotd\"\noptional = true\n";
+    let event = "[[event]]\nat = 1\non = [\"nsd/old\", \"gone\"]\n";
+    let text = format!("{NSD}{}{}{gone}{}{LOAD}{event}", variant("old"), variant("new"), variant("x"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    fs::write(&path, text).unwrap();
+    let read = |programs: &[(&str, &str)]| {
+        let programs = programs.iter().map(|(name, path)| ((*name).to_owned(), path.into())).collect();
+        Setup::read(&path, &Given { programs, ..Given::default() }, &LocalRunner)
+            .map_err(|error| error.to_string())
+    };
+    let names = |setup: &Setup| setup.design.subjects.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let none = read(&[]).unwrap();
+    assert_eq!(names(&none), ["nsd"]);
+    assert_eq!(
+        none.notes,
+        [
+            "nsd/old is left out: give its program, or its root, with --program nsd/old=PATH",
+            "nsd/new is left out: give its program, or its root, with --program nsd/new=PATH",
+            "gone is left out: /none/knotd is not installed; run: scripts/install-servers knot",
+            "gone/x is left out: so is its server `gone`",
+        ]
+    );
+    // Any program that is there; and another experiment, whose folder is not gone on with.
+    let given = read(&[("nsd/old", "/bin/sh")]).unwrap();
+    assert_eq!((names(&given).join(" ").as_str(), given.notes.len()), ("nsd nsd/old", 3));
+    assert_eq!(given.design.subjects[1].differs, "program = /bin/sh");
+    assert_ne!(none.identity, given.identity);
+    assert_ne!(given.identity, read(&[("nsd/old", "/bin/cat")]).unwrap().identity);
+    let unknown = read(&[("nsd/odl", "/bin/sh")]).unwrap_err();
+    assert!(unknown.contains("no server or variant `nsd/odl`: did you mean `nsd/old`?"), "{unknown}");
+
+    // A folder is a root; where the program is not in it, the variant is left out.
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("usr/sbin")).unwrap();
+    let of_root = |setup: Setup| setup.notes.iter().find(|note| note.starts_with("nsd/new ")).cloned();
+    let root_text = root.display().to_string();
+    let absent = of_root(read(&[("nsd/new", &root_text)]).unwrap()).unwrap();
+    assert!(absent.contains(&root_text) && absent.contains("has no program nsd"), "{absent}");
+    fs::write(root.join("usr/sbin/nsd"), "").unwrap();
+    let present = of_root(read(&[("nsd/new", &root_text)]).unwrap());
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(present, None);
+    } else {
+        assert!(present.unwrap().contains("by root only"));
+    }
+    assert!(Given::program("nsd").is_err() && Given::program("=/bin/sh").is_err());
+    assert!(read(&[("nsd/old", "/none/nsd")]).unwrap_err().contains("neither a program nor a folder"));
+    assert_eq!(Given::program("a/b=/bin/sh").unwrap(), ("a/b".to_owned(), "/bin/sh".into()));
+}
+
+#[test]
+fn a_host_that_lacks_a_server_is_told_of_each_before_anything_is_started() {
+    let gone = |name: &str| {
+        format!("[[server]]\nname = \"{name}\"\ntemplate = \"knot\"\nprogram = \"/none/{name}\"\n")
+    };
+    let helper = "[[helper]]\nname = \"db\"\ntemplate = \"bind\"\nroot = \"/none\"\n";
+    let setup = setup(&format!("{helper}{}{}{LOAD}", gone("a"), gone("b")), false).unwrap();
+    let error = setup.check_host().unwrap_err();
+    assert!(error.is_bad_input());
+    let said = error.to_string();
+    for words in [
+        "helper `db`: /none has no program named",
+        "server `a`: /none/a is not installed; run: scripts/install-servers knot",
+        "server `b`: /none/b is not installed",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    let there = "[[server]]\nname = \"there\"\naddress = \"127.0.0.1:5300\"\n";
+    assert!(self::setup(&format!("{there}{LOAD}"), false).unwrap().check_host().is_ok());
+}
+
+#[test]
+fn an_event_may_change_a_path_that_is_there_and_only_in_a_way_that_is_possible() {
+    let of = |path: &str, event: &str| {
+        let event = format!("[[event]]\nat = \"1s\"\n{event}\n");
+        setup(&format!("{NSD}{path}\n{LOAD}{event}"), false)
+    };
+    let change = "path = { delay = \"100ms\", to-client = \"loss=5%\" }";
+    let made = of("path = { delay = \"10ms\", loss = \"1%\" }", change).unwrap();
+    assert_eq!(made.events[0].words(), "path with delay=100ms, to the client: loss=5%");
+    let Action::Path(change_of) = &made.events[0].action else { panic!("{:?}", made.events) };
+    let Kind::Started(how) = &made.subjects[0] else { panic!("it is started") };
+    let path = change_of.of(&how.path.as_ref().unwrap().path).unwrap();
+    // What is not said stays.
+    assert_eq!(path.to_server.to_string(), "delay 100ms, loss 1%");
+    assert_eq!(path.to_client.to_string(), "delay 100ms, loss 5%");
+    for (path, event, words) in [
+        ("", change, "a path that `nsd` does not have"),
+        ("path = {}", "path = {}", "says what changes"),
+        ("path = {}", "path = { delya = \"1ms\" }", "did you mean `delay`?"),
+        ("path = {}", "path = { delay = \"1\" }", "'1' is not a delay"),
+        ("path = {}", "path = { reorder = \"1%\" }", "add --delay"),
+        (
+            "path = {}",
+            "path = { delay = \"1ms\" }\npause = \"1s\"",
+            "one of `run`, `server`, `pause` and `path`",
+        ),
+        ("path = {}", "path = { between = \"db\", delay = \"1ms\" }", "the name of a helper"),
+    ] {
+        let error = of(path, event).unwrap_err();
+        assert!(error.contains(words), "{words} in {error}");
+    }
 }
 
 #[test]

@@ -19,6 +19,10 @@ pub struct RelayCounts {
     pub connections: RelayConnections,
     /// Datagrams that the kernel dropped because the relay did not read them in time: the relay was too slow.
     pub kernel_drops: u64,
+    /// When the path was changed, and to what: the first thousand changes.
+    pub changes: Vec<Change>,
+    /// Further changes.
+    pub changes_not_listed: u64,
     /// Why the relay ended early, if it did.
     pub failures: Vec<String>,
 }
@@ -65,6 +69,24 @@ pub struct Datagrams {
     pub octets: u64,
     /// Not an end: ICMP errors (such as "port unreachable") from the other end; the kernel may report several as one.
     pub refused: u64,
+}
+
+/// A change of the path. What was received before it has the delay that it had; what is received after it has the new
+/// one, and overtakes that if the new one is shorter and the order is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// When it was made, in nanoseconds since the start of the relay.
+    pub at_ns: u64,
+    /// The same on the wall clock, in nanoseconds since 1970.
+    pub at_unix_ns: u64,
+    /// What the path does to queries from then on.
+    pub to_server: String,
+    /// What it does to responses.
+    pub to_client: String,
+    /// What had become of the datagrams to the server until then.
+    pub to_server_before: Datagrams,
+    /// What had become of those to clients.
+    pub to_client_before: Datagrams,
 }
 
 /// UDP clients, each with a socket of its own towards the server.
@@ -132,6 +154,8 @@ impl RelayCounts {
             "clients": self.clients,
             "connections": self.connections,
             "kernel_drops": self.kernel_drops,
+            "changes": self.changes,
+            "changes_not_listed": self.changes_not_listed,
             "failures": self.failures,
         })
     }

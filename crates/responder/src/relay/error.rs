@@ -1,11 +1,11 @@
-//! Why a relay does not start.
+//! Why a relay does not start, or does not change its path.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::config::Error;
 
-/// Why a relay does not start.
+/// Why a relay does not start, or does not change its path.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// An option of a direction is impossible.
@@ -54,6 +54,9 @@ pub enum RelayError {
         /// What the system reported.
         source: std::io::Error,
     },
+    /// It has ended, and changes nothing any more.
+    #[error("the relay has ended")]
+    Ended,
     /// It cannot listen, or has no thread.
     #[error(transparent)]
     Start(#[from] Error),
@@ -62,7 +65,7 @@ pub enum RelayError {
 impl RelayError {
     /// Whether it was asked for something impossible, as opposed to a host that refuses.
     pub fn is_bad_input(&self) -> bool {
-        !matches!(self, RelayError::Start(_) | RelayError::Unreachable { .. })
+        !matches!(self, RelayError::Start(_) | RelayError::Unreachable { .. } | RelayError::Ended)
     }
 }
 

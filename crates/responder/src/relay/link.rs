@@ -14,15 +14,30 @@ use rand::{RngExt, SeedableRng};
 use super::error::RelayError;
 use super::way::{DelaySource, Way};
 
-/// One direction.
+/// What a direction does, ready to be done.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Course {
     way: Way,
     delay: DelaySource,
     queue_ns: u64,
+}
+
+impl Course {
+    /// Checks what is asked for, and reads its file where it has one.
+    pub(crate) fn new(way: &Way) -> Result<Course, RelayError> {
+        way.validate()?;
+        let queue_ns = u64::try_from(way.queue.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Course { delay: way.delay.open()?, queue_ns, way: way.clone() })
+    }
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(crate) struct Link {
+    course: Course,
     /// Until when the rate is taken by what has passed before.
     free_ns: u64,
-    /// When the last one is due, where the order is kept.
+    /// When the last of all is due.
     last_due_ns: u64,
     /// It is in a burst of losses.
     is_losing: bool,
@@ -53,15 +68,12 @@ pub(crate) enum Fate {
 impl Link {
     /// A direction of its own random streams: `number` is another one for each.
     pub(crate) fn new(way: &Way, seed: u64, number: u64) -> Result<Link, RelayError> {
-        way.validate()?;
         let rng = |stream: u64| {
             let stream = number * STREAMS + stream;
             Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(stream.wrapping_mul(STREAM_STEP)))
         };
         Ok(Link {
-            delay: way.delay.open()?,
-            queue_ns: u64::try_from(way.queue.as_nanos()).unwrap_or(u64::MAX),
-            way: way.clone(),
+            course: Course::new(way)?,
             free_ns: 0,
             last_due_ns: 0,
             is_losing: false,
@@ -71,61 +83,69 @@ impl Link {
         })
     }
 
+    /// Does this from now on. What waits for the rate, and the order of what is on its way, are as they were, and the
+    /// random streams go on.
+    pub(crate) fn change(&mut self, course: Course) {
+        self.is_losing &= course.way.loss_burst.is_some();
+        self.course = course;
+    }
+
     /// Decides for a datagram that has arrived at `arrival_ns`, of `octets` with its headers.
     #[inline]
     pub(crate) fn datagram(&mut self, arrival_ns: u64, octets: usize) -> Fate {
         let is_lost = self.is_lost();
-        let twice = self.draws(self.way.duplicate.value());
-        let at_once = self.draws(self.way.reorder.value());
-        let delay_ns = self.delay.draw(&mut self.delays);
+        let twice = self.draws(self.course.way.duplicate.value());
+        let at_once = self.draws(self.course.way.reorder.value());
+        let delay_ns = self.course.delay.draw(&mut self.delays);
         if is_lost {
             return Fate::Lost;
         }
-        if self.free_ns.saturating_sub(arrival_ns) > self.queue_ns {
+        if self.free_ns.saturating_sub(arrival_ns) > self.course.queue_ns {
             return Fate::QueueFull;
         }
         let through_ns = self.pass(arrival_ns, octets);
         let mut due_ns = if at_once { through_ns } else { through_ns.saturating_add(delay_ns) };
-        if self.way.keep_order {
+        if self.course.way.keep_order {
             due_ns = due_ns.max(self.last_due_ns);
-            self.last_due_ns = due_ns;
         }
+        self.last_due_ns = self.last_due_ns.max(due_ns);
         Fate::Passed { due_ns, twice, at_once }
     }
 
     /// When octets of a stream are due that were read at `arrival_ns`, with their headers; never before `after_ns`,
     /// because a stream keeps its order.
     pub(crate) fn stream(&mut self, arrival_ns: u64, octets: usize, after_ns: u64) -> u64 {
-        let delay_ns = self.delay.draw(&mut self.streams);
+        let delay_ns = self.course.delay.draw(&mut self.streams);
         self.pass(arrival_ns, octets).saturating_add(delay_ns).max(after_ns)
     }
 
     /// When the queue has room for octets of a stream.
     pub(crate) fn room_ns(&self) -> u64 {
-        self.free_ns.saturating_sub(self.queue_ns)
+        self.free_ns.saturating_sub(self.course.queue_ns)
     }
 
     /// How much of a stream to take at a time, so that the rate is not taken for long by one connection.
     pub(crate) fn stream_octets(&self, most: usize) -> usize {
-        let Some(rate) = self.way.rate else { return most };
-        let quarter = u128::from(rate.bits_per_second) * u128::from(self.queue_ns / 4) / (8 * NS_PER_S);
+        let Some(rate) = self.course.way.rate else { return most };
+        let quarter =
+            u128::from(rate.bits_per_second) * u128::from(self.course.queue_ns / 4) / (8 * NS_PER_S);
         usize::try_from(quarter).unwrap_or(most).clamp(LEAST_OCTETS.min(most), most)
     }
 
     /// The mean or the median of the delays, in nanoseconds.
     pub(crate) fn middle_delay_ns(&self) -> u64 {
-        self.delay.middle_ns()
+        self.course.delay.middle_ns()
     }
 
     /// One delay more, for what is not sent as a packet of ours: a packet of a handshake.
     pub(crate) fn delay_ns(&mut self) -> u64 {
-        self.delay.draw(&mut self.streams)
+        self.course.delay.draw(&mut self.streams)
     }
 
     /// Takes its share of the rate; returns when its last bit is through.
     #[inline]
     fn pass(&mut self, arrival_ns: u64, octets: usize) -> u64 {
-        let Some(rate) = self.way.rate else { return arrival_ns };
+        let Some(rate) = self.course.way.rate else { return arrival_ns };
         let bits = octets as u128 * 8;
         let takes_ns = (bits * NS_PER_S).div_ceil(u128::from(rate.bits_per_second));
         let begins_ns = self.free_ns.max(arrival_ns);
@@ -136,8 +156,8 @@ impl Link {
     /// Each loss by itself, or two states: in a burst all are lost, and outside none is.
     #[inline]
     fn is_lost(&mut self) -> bool {
-        let loss = self.way.loss.value();
-        let Some(burst) = self.way.loss_burst.filter(|_| loss < 1.0) else { return self.draws(loss) };
+        let loss = self.course.way.loss.value();
+        let Some(burst) = self.course.way.loss_burst.filter(|_| loss < 1.0) else { return self.draws(loss) };
         let changes = match self.is_losing {
             true => burst.recip(),
             false => loss / (burst * (1.0 - loss)),
@@ -270,6 +290,27 @@ mod tests {
             limited.datagram(later, 100),
             Fate::Passed { due_ns: later + MS, twice: false, at_once: false }
         );
+    }
+
+    #[test]
+    fn a_change_keeps_the_order_where_it_is_to_be_kept_and_goes_on_with_the_losses_of_the_seed() {
+        let course = |words: &str| Course::new(&Way::default().with(words).unwrap()).unwrap();
+        let mut kept = link("delay=50ms");
+        assert_eq!(dues(&[kept.datagram(0, 100)]), [50 * MS]);
+        kept.change(course("delay=1ms order=keep"));
+        assert_eq!(dues(&fates(&mut kept, 2, MS)), [50 * MS, 50 * MS], "none overtakes the one before it");
+        // The same delays and losses as without a change in between.
+        let (mut changed, mut whole) = (link("loss=30%"), link("loss=30%"));
+        let mut of_changed = fates(&mut changed, 500, 1);
+        changed.change(course("loss=30% delay=1ms"));
+        of_changed.extend(fates(&mut changed, 500, 1));
+        let lost = |fates: &[Fate]| fates.iter().map(|fate| *fate == Fate::Lost).collect::<Vec<_>>();
+        assert_eq!(lost(&of_changed), lost(&fates(&mut whole, 1_000, 1)));
+        // A burst ends with the losses.
+        let mut losing = link("loss=99% burst=10000");
+        fates(&mut losing, 20_000, 1);
+        losing.change(course(""));
+        assert!(!fates(&mut losing, 100, 1).contains(&Fate::Lost));
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Starts a relay, tells what it did, and stops it.
+//! Starts a relay, changes its path, tells what it did, and stops it.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dnsdyno_sys::thread as sys_thread;
 
 use crate::config::{Config, Error};
+use crate::relay::changes::Order;
 use crate::relay::clients::{self, Clients};
-use crate::relay::counts::RelayCounts;
+use crate::relay::counts::{Change, RelayCounts};
 use crate::relay::datagrams::UdpSide;
 use crate::relay::error::RelayError;
 use crate::relay::store::{PIECE, SMALLEST};
@@ -72,6 +74,9 @@ pub struct Relay {
     connections_max: usize,
     /// Datagrams a second that its memory has room for, with their delays.
     most_per_second: u64,
+    /// What the path does now.
+    path: Mutex<Path>,
+    orders: Sender<Order>,
     shared: Arc<Shared<RelayCounts>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -108,7 +113,8 @@ impl Relay {
         let streams = tcp.map(|listener| Streams::new(listener, options.server, connections_max));
 
         let (shared, stop) = (Arc::new(Shared::default()), Arc::new(AtomicBool::new(false)));
-        let worker = Worker::new(transit, udp, streams, Arc::clone(&shared), Arc::clone(&stop));
+        let (orders, of_worker) = channel();
+        let worker = Worker::new(transit, udp, streams, (Arc::clone(&shared), Arc::clone(&stop)), of_worker);
         let worker = worker.map_err(Error::Start)?;
         let thread = std::thread::Builder::new().name("relay".to_string()).spawn(move || worker.run());
         Ok(Relay {
@@ -117,6 +123,8 @@ impl Relay {
             clients_max,
             connections_max,
             most_per_second: most_per_second(options.memory_octets, delays_ns),
+            path: Mutex::new(options.path),
+            orders,
             shared,
             stop,
             thread: Some(thread.map_err(Error::Start)?),
@@ -142,6 +150,26 @@ impl Relay {
     /// How many short datagrams a second, of both directions together, its memory has room for with their delays.
     pub fn most_per_second(&self) -> u64 {
         self.most_per_second
+    }
+
+    /// What the path does now.
+    pub fn path(&self) -> Path {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes what the path does, for all that is received from now on; returns when that is so, which takes some
+    /// hundredths of a second at most. Its random streams go on: the seed of `path` is not looked at.
+    ///
+    /// # Errors
+    /// What is impossible of the path, whose old one stays; or the relay has ended.
+    pub fn change(&self, path: &Path) -> Result<Change, RelayError> {
+        let (order, told) = Order::new(path)?;
+        // Changes of several threads are made one after the other.
+        let mut present = self.path.lock().unwrap_or_else(PoisonError::into_inner);
+        self.orders.send(order).map_err(|_| RelayError::Ended)?;
+        let change = told.recv().map_err(|_| RelayError::Ended)?;
+        *present = Path { seed: present.seed, ..path.clone() };
+        Ok(change)
     }
 
     /// What it has done so far. A datagram that was received at the other end is included; what the kernel has dropped

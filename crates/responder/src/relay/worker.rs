@@ -6,12 +6,14 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 
-use dnsdyno_sys::clock::monotonic_ns;
+use dnsdyno_sys::clock::{monotonic_and_wall_ns, monotonic_ns};
 use dnsdyno_sys::poll::{Poller, Ready};
 use dnsdyno_sys::sleeper::Sleeper;
 use dnsdyno_sys::thread::set_timer_slack_ns;
 
+use crate::relay::changes::Order;
 use crate::relay::counts::RelayCounts;
 use crate::relay::datagrams::{Outgoing, UdpSide};
 use crate::relay::streams::Streams;
@@ -30,6 +32,9 @@ pub(crate) struct Worker {
     sleeper: Sleeper,
     shared: Arc<Shared<RelayCounts>>,
     stop: Arc<AtomicBool>,
+    /// Changes of the path.
+    orders: Receiver<Order>,
+    began_ns: u64,
     next_tick_ns: u64,
 }
 
@@ -38,8 +43,8 @@ impl Worker {
         transit: Transit,
         udp: UdpSide,
         streams: Option<Streams>,
-        shared: Arc<Shared<RelayCounts>>,
-        stop: Arc<AtomicBool>,
+        (shared, stop): (Arc<Shared<RelayCounts>>, Arc<AtomicBool>),
+        orders: Receiver<Order>,
     ) -> io::Result<Worker> {
         let poller = Poller::new(EVENTS)?;
         poller.add(udp.listener(), UDP_LISTENER)?;
@@ -55,6 +60,8 @@ impl Worker {
             sleeper: Sleeper::default(),
             shared,
             stop,
+            orders,
+            began_ns: monotonic_ns(),
             next_tick_ns: 0,
         })
     }
@@ -83,6 +90,10 @@ impl Worker {
         self.wait()?;
         let shared = Arc::clone(&self.shared);
         let mut counts = shared.write();
+        while let Ok(order) = self.orders.try_recv() {
+            let (now_ns, wall_ns) = monotonic_and_wall_ns();
+            order.carry_out([now_ns.saturating_sub(self.began_ns), wall_ns], &mut self.transit, &mut counts);
+        }
         let mut all_ready = std::mem::take(&mut self.ready);
         for ready in all_ready.drain(..) {
             self.take_in(ready, &mut counts)?;
@@ -166,7 +177,7 @@ impl Worker {
 /// Sockets that one wait reports: what is due does not wait for more of them.
 const EVENTS: usize = 32;
 
-/// How often the thread looks whether it is to stop, and at a few of its clients.
+/// How often the thread looks at least whether it is to stop or to change the path, and at a few of its clients.
 const TICK_NS: u64 = 10_000_000;
 
 /// What is due this soon after a tick is waited for instead of it.

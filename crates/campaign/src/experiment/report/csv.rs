@@ -9,7 +9,7 @@ use crate::experiment::RunFigures;
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
     let mut out = String::from(
-        "run,server,load,asked_qps,answered_qps,answered_share,queries,server_cpu_ns_per_answer,counts",
+        "run,server,version,load,asked_qps,answered_qps,answered_share,queries,server_cpu_ns_per_answer,counts",
     );
     for key in PERCENTILES.map(|(key, ..)| key).into_iter().chain(["average", "shortest", "longest"]) {
         out.push_str(&format!(",{key}_ns,{key}_beyond_timeout"));
@@ -24,8 +24,12 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         let counts = if cell.state == crate::experiment::CellState::InDoubt { "no" } else { "yes" };
         let (subject, load) =
             (words::subject(result, cell.cell.subject), words::load(result, cell.cell.load));
+        let version = words::version(report, cell.cell.subject).unwrap_or_default();
         for run in &cell.runs {
-            lines.push((run.number, format!("{},{subject},{load},{}", run.number, figures(run, counts))));
+            lines.push((
+                run.number,
+                format!("{},{subject},{version},{load},{}", run.number, figures(run, counts)),
+            ));
         }
     }
     lines.sort_by_key(|(number, _)| *number);

@@ -51,6 +51,7 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
     if !result.differences.is_empty() {
         out.push('\n');
     }
+    words::versions(report).into_iter().for_each(|versions| paragraph(&mut out, &versions, 0, 2, width));
     paragraph(&mut out, &words::state(result), 0, 2, width);
     for note in &result.notes {
         paragraph(&mut out, &format!("note: {note}"), 0, 2, width);

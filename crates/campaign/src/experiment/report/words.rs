@@ -5,7 +5,7 @@ use dnsdyno_text::layout::NOTHING;
 use dnsdyno_text::units::{count, counted, rate};
 use dnsdyno_text::{safe, verbatim};
 
-use super::CellDiagnosis;
+use super::{CellDiagnosis, ExperimentReport};
 use crate::compare::report::words::{figure, interval, sentence, signed, verdict_words};
 use crate::compare::{Figure, Kind};
 use crate::experiment::{
@@ -16,6 +16,33 @@ use crate::experiment::{
 /// The name of a subject.
 pub fn subject(result: &ExperimentResult, number: usize) -> String {
     result.design.subjects.get(number).map_or_else(String::new, |subject| safe(&subject.name))
+}
+
+/// The version of a subject as it says it itself; nothing where it is not known. It is the first word of what a program
+/// has printed, so a comma of it is none of a table.
+pub fn version(report: &ExperimentReport<'_>, number: usize) -> Option<String> {
+    report.versions.get(number)?.as_deref().map(|version| safe(version).replace([',', '"'], "_"))
+}
+
+/// The name of a subject with the number of its version, where it is known: `bind 9.18.49`, without what a distribution
+/// has added.
+pub fn labelled(report: &ExperimentReport<'_>, number: usize) -> String {
+    let name = subject(report.result, number);
+    let of_number = |c: char| !c.is_ascii_digit() && c != '.';
+    let version = version(report, number).unwrap_or_default();
+    match version.split(of_number).next().filter(|version| !version.is_empty()) {
+        Some(version) => format!("{name} {version}"),
+        None => name,
+    }
+}
+
+/// The versions of all subjects in a line; nothing where none is known.
+pub fn versions(report: &ExperimentReport<'_>) -> Option<String> {
+    let known = (0..report.versions.len()).filter_map(|number| {
+        Some(format!("{} {}", subject(report.result, number), version(report, number)?))
+    });
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| format!("versions: {}", known.join(", ")))
 }
 
 /// The name of a load.

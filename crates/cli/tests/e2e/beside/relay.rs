@@ -4,17 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use dnsdyno_capture::CaptureReader;
 use dnsdyno_lab::{Need, require};
+use dnsdyno_record::Interval;
 use dnsdyno_responder::{Config, Faults, Responder, Rule};
 use dnsdyno_wire::peek;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::alone::truth::quantile_ns;
+use crate::beside::experiment::experiment;
 use crate::support::{DNSDYNO, Workplace, closed_port, has_program, may_unshare, responder};
 
 const MS: u64 = 1_000_000;
@@ -203,10 +206,16 @@ struct RelayProcess {
 impl RelayProcess {
     /// Starts it on a free port, and waits until it has printed its address to `relay.txt`.
     fn start(work: &Workplace, words: &str) -> RelayProcess {
+        RelayProcess::changing(work, words, &[])
+    }
+
+    /// The same, with these changes of its path.
+    fn changing(work: &Workplace, words: &str, changes: &[&str]) -> RelayProcess {
         let mut command = Command::new(DNSDYNO);
         command
             .args(["relay", "--listen", "127.0.0.1:0", "--book", "relay.json"])
-            .args(words.split_whitespace());
+            .args(words.split_whitespace())
+            .args(changes.iter().flat_map(|change| ["--at", change]));
         let said = File::create(work.path("relay.txt")).unwrap();
         let mut child = command.current_dir(work.path("")).stderr(said).spawn().unwrap();
         let end = Instant::now() + Duration::from_secs(30);
@@ -290,6 +299,144 @@ fn a_server_that_is_away_is_a_timeout_for_the_client_and_a_count_of_the_relay() 
     let to_server = &counts["to_server"]["datagrams"];
     assert!(to_server["refused"].as_u64().is_some_and(|refused| (1..=20).contains(&refused)), "{counts:#}");
     assert_eq!((&to_server["received"], &to_server["passed"]), (&20.into(), &20.into()));
+}
+
+/// The intervals of a run whose queries were due in this part of it, in ms, with their service latencies: the lowest
+/// hundredth and the median, in ns.
+fn latencies_ns(work: &Workplace, run: &str, due_ms: Range<u64>) -> Vec<[u64; 2]> {
+    let is_in = |one: &Interval| one.from_ns >= due_ms.start * MS && one.to_ns <= due_ms.end * MS;
+    let all = work.intervals(run);
+    let latency = |one: &Interval| [0.01, 0.5].map(|share| quantile_ns(one.tally.service_latency(), share));
+    all.iter().filter(|one| is_in(one)).map(latency).collect()
+}
+
+/// Checks latencies against a path of `delay_ms` in each direction, whose relay was late by what its book says.
+fn have_the_delay(latencies_ns: &[[u64; 2]], delay_ms: u64, book: &Value) {
+    assert!(latencies_ns.len() >= 3, "{latencies_ns:?}");
+    let late_ns = |way: &str| book[way]["late"]["max_ns"].as_u64().unwrap();
+    // What generator and server add to a round trip on a busy host.
+    let highest_ns = 2 * delay_ms * MS + late_ns("to_server") + late_ns("to_client") + 20 * MS;
+    for [low_ns, middle_ns] in latencies_ns {
+        assert!(*low_ns >= 2 * delay_ms * MS && *middle_ns <= highest_ns, "{delay_ms} ms: {latencies_ns:?}");
+    }
+}
+
+/// What the relay has lost on command, in both directions.
+fn lost(book: &Value) -> u64 {
+    ["to_server", "to_client"].iter().map(|way| book[way]["datagrams"]["lost"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_path_that_changes_has_the_delay_and_the_losses_of_before_and_after_in_run_and_book() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let words = format!("--to {} --delay 10ms", server.address());
+    let relay = RelayProcess::changing(&work, &words, &["3s delay=60ms loss=20%"]);
+    work.dnsdyno(&format!(
+        "run -s {} --ask www.example --rate 200 --for 5s --interval 100ms -t 500ms --quiet -o run",
+        relay.address
+    ))
+    .completes();
+    let book = relay.end(&work, Signal::TERM);
+    let [change] = &book["changes"].as_array().unwrap()[..] else { panic!("{book:#}") };
+    assert!(change["at_ns"].as_u64().unwrap() >= 3_000 * MS, "{change}");
+    assert_eq!(
+        (&change["to_server"], &change["to_client"]),
+        (&change["to_client"], &"delay 60ms, loss 20%".into())
+    );
+    assert!(
+        work.read("relay.txt").contains("s: to the server: delay 60ms, loss 20%; to the client: delay 60ms")
+    );
+    let digest = work.record("run");
+    let at_ms = (change["at_unix_ns"].as_u64().unwrap() - digest.header.started_unix_ns) / MS;
+    have_the_delay(&latencies_ns(&work, "run", 0..at_ms - 50), 10, &book);
+    have_the_delay(&latencies_ns(&work, "run", at_ms + 10..5_000), 60, &book);
+    let tally = digest.tally();
+    assert_eq!((tally.ends.timed_out, tally.scheduled), (lost(&book), 1_000));
+    assert!(lost(&book) > 50, "{book:#}");
+    let before = &change["to_server_before"];
+    assert_eq!((&before["lost"], before["received"].as_u64() > Some(0)), (&0.into(), true), "{change}");
+}
+
+#[test]
+fn an_event_changes_the_path_of_each_run_and_the_next_run_begins_on_the_old_one() {
+    let work = Workplace::new();
+    let template = format!(
+        "package = \"none\"\nprogram = \"{DNSDYNO}\"\nconfig = \"\"\n\
+         command = [\"respond\", \"--listen\", \"{{address}}:{{port}}\"]\n\
+         version = {{ arguments = [\"--version\"], after = \"dnsdyno \" }}\n\
+         [ready]\ntype = \"A\"\ntransports = [\"udp\"]\nport_taken = [\"in use\"]\n"
+    );
+    work.write("respond.toml", &template);
+    let text = r#"
+repeats = 2
+drop-first = 0
+cool-down = "20ms"
+start = "kept"
+steady = "off"
+in-doubt = "keep"
+watch = "off"
+
+[run]
+ask = ["www.example A"]
+rate = 200
+for = "2s"
+timeout = "500ms"
+interval = "100ms"
+
+[[server]]
+name = "respond"
+template = "./respond.toml"
+path = { delay = "10ms" }
+
+[[load]]
+name = "steady"
+
+[[event]]
+at = "900ms"
+path = { delay = "60ms", to-client = "loss=20%" }
+"#;
+    work.write("x.toml", text);
+    experiment(&work, "-o out").gives(0);
+    let mut lost_before = 0;
+    for (number, run) in ["out/runs/001", "out/runs/002"].into_iter().enumerate() {
+        let digest = work.record(run);
+        let marks: Vec<_> = digest.events.iter().map(|event| (&*event.kind, event.at_ns)).collect();
+        let [("happens", from_ns), ("happened", to_ns)] = marks[..] else { panic!("{marks:?}") };
+        assert!(digest.events[0].message.contains("delay=60ms, to the client: loss=20%"), "{marks:?}");
+        let facts: Value = json(&work, &format!("{run}/server.json"));
+        let book = &facts["paths"][0][1];
+        have_the_delay(&latencies_ns(&work, run, 0..from_ns / MS - 100), 10, book);
+        have_the_delay(&latencies_ns(&work, run, to_ns / MS..2_000), 60, book);
+        // The relay stays from run to run, and its book goes on.
+        assert_eq!(digest.tally().ends.timed_out, lost(book) - lost_before, "{book:#}");
+        assert!(lost(book) > lost_before + 10, "{book:#}");
+        lost_before = lost(book);
+        assert_eq!(book["to_server"]["datagrams"]["lost"], 0);
+        let changes: Vec<&str> = book["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["to_client"].as_str().unwrap())
+            .collect();
+        let expected = ["delay 60ms, loss 20%", "delay 10ms", "delay 60ms, loss 20%"];
+        assert_eq!(changes, expected[..2 * number + 1]);
+    }
+}
+
+#[test]
+fn a_change_of_the_path_that_cannot_be_is_told_before_it_listens() {
+    let work = Workplace::new();
+    for (at, words) in [
+        ("'delay=5ms'", "--at 'delay=5ms'"),
+        ("'5s'", "say what changes"),
+        ("'5s delay=5'", "'5' is not a delay"),
+        ("'5s to-client reorder=1%'", "add --delay"),
+        ("'1s delay=5ms' --at '2s delay=0s reorder=1%'", "--at '2s delay=0s reorder=1%'"),
+    ] {
+        let ran = work.shell(&format!("\"$0\" relay --listen 127.0.0.1:0 --to 127.0.0.1:9 --at {at}"));
+        ran.ends_refused(2, &[words]);
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::host::{On, There};
 use super::options::{Checked, TuneOptions};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::file::TuneTable;
+use crate::experiment::given::Given;
 use crate::experiment::kind::Kind;
 use crate::experiment::setup::{NamespaceUse, Setup};
 use crate::experiment::way::LoadMethod;
@@ -60,7 +61,8 @@ impl TuneSetup {
         options: TuneOptions,
         runner: &dyn Runner,
     ) -> Result<TuneSetup, ExperimentError> {
-        let setup = Setup::read(path, false, allowed, runner)?;
+        let given = Given { allowed: allowed.to_vec(), ..Given::default() };
+        let setup = Setup::read(path, &given, runner)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
         let table = setup.tune.clone().unwrap_or_default();
         let design = &setup.design;
@@ -157,6 +159,7 @@ impl TuneSetup {
             pin: false,
             notes: Vec::new(),
             folder: std::env::current_dir().unwrap_or_default(),
+            left_out: Vec::new(),
             subjects: vec![Kind::There { address, is_allowed }],
             helpers: Vec::new(),
             drafts: vec![draft],
