@@ -10,8 +10,8 @@
 //! | LRU | the number of the last use |
 //! | LFU | the number of uses, then that of the last use |
 //!
-//! An entry takes one of a cache's places, or as many as it has records or octets. What takes more than there are in all
-//! is not stored.
+//! An entry takes one of a cache's places, or as many as it has records or octets. What takes more than all of them is
+//! not stored.
 //!
 //! An entry that has expired keeps its place until it is asked for or evicted, as nothing looks at it before.
 

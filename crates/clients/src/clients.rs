@@ -164,8 +164,8 @@ impl Clients {
     /// is of no use to a client.
     ///
     /// A response that cannot be used (malformed, truncated, an RCODE such as SERVFAIL or REFUSED) is as none: the
-    /// client asks again when it would have without. So a server in trouble is not asked more at once. Nor is one of use
-    /// whose question has ended, by the response to an earlier or a later query.
+    /// client asks again when it would have without. So a server in trouble is not asked more at once. Nor is one
+    /// of use whose question has ended, by the response to an earlier or a later query.
     pub fn answered(&mut self, id: u32, at_ns: u64, message: &[u8]) {
         let Some(ask) = self.end_query(id) else { return };
         let Some((client, question)) = self.sent(ask) else { return };

@@ -24,8 +24,8 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// That of one interval; `None` where it sent nothing, lacks the part of an agent, or was covered by less than half:
-    /// a few messages in a millisecond are no peak.
+    /// That of one interval; `None` where it sent nothing, lacks the part of an agent, or was covered by less than
+    /// half: a few messages in a millisecond are no peak.
     pub(crate) fn of(interval: &Interval) -> Option<Peak> {
         let tally = &interval.tally;
         let covered_ns = interval.covered_ns();

@@ -107,13 +107,10 @@ fn frame() -> Value {
             "items": { "$ref": "#/$defs/Member" },
             "description": "One for each member, where there are several servers or transports; null without.",
         },
-        "truncated": or_null("Truncated", "Which questions have fallen back to TCP; null where none has."),
-        "peak": peak(),
-        "clients_with_caches": clients_with_caches(),
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
     });
-    let mut schema = closed_object(with(with(properties, ours()), agents()));
+    let mut schema = closed_object(with(with(with(properties, ours()), agents()), clients()));
     let optional = json!({
         "type": "array",
         "items": { "oneOf": [closed_object(expectation()), closed_object(expectation_of_each())] },
@@ -331,6 +328,15 @@ fn fallback(mut counters: Value) -> Value {
         "share": or_null_number("The share of the transactions that was retried over TCP, 0 to 1."),
     });
     with(counters, own)
+}
+
+/// What clients asked for, and when most.
+fn clients() -> Value {
+    json!({
+        "truncated": or_null("Truncated", "Which questions have fallen back to TCP; null where none has."),
+        "peak": peak(),
+        "clients_with_caches": clients_with_caches(),
+    })
 }
 
 /// The busiest interval.
