@@ -36,7 +36,6 @@ const STILL_LARGER: &[(&str, &str)] = &[
     ("crates/executor/src/experiment/carry_out.rs", "measured"),
     ("crates/executor/src/experiment/found.rs", "run_program"),
     ("crates/executor/src/experiment/found.rs", "search"),
-    ("crates/page/src/experiment.rs", "chart"),
     ("crates/plan/src/plan.rs", "validate"),
     ("crates/plan/src/workers.rs", "of"),
     ("crates/record/src/expect/part.rs", "new"),

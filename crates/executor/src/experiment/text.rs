@@ -1,7 +1,10 @@
 //! A value of the file of an experiment that is a text, however it is written.
 
+use std::fmt;
+
 use dnsdyno_campaign::experiment::Column;
 use dnsdyno_text::secret::Secret;
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A text, or a number or truth value as one.
@@ -41,7 +44,21 @@ pub(super) struct ColumnText(pub(super) Column);
 
 impl<'de> Deserialize<'de> for ColumnText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ColumnText, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Column::parse(&text).map(ColumnText).map_err(serde::de::Error::custom)
+        deserializer.deserialize_str(ColumnReader)
+    }
+}
+
+/// Reads a column while its place in the file is known, so that an error has its line and not that of the list.
+struct ColumnReader;
+
+impl Visitor<'_> for ColumnReader {
+    type Value = ColumnText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text with a column, such as \"server queries / s\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ColumnText, E> {
+        Column::parse(text).map(ColumnText).map_err(E::custom)
     }
 }

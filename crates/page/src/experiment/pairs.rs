@@ -49,7 +49,8 @@ fn choice(result: &ExperimentResult) -> String {
     let rows: String = (0..servers - 1).map(row).collect();
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Pairs of servers\">\n\
-         <table class=\"choice\">\n<caption class=\"unseen\">Pairs of servers</caption>\n<thead><tr><th></th>{head}</tr></thead>\n\
+         <table class=\"choice\">\n<caption class=\"unseen\">Pairs of servers</caption>\n\
+         <thead><tr><th></th>{head}</tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table>\n</div>\n"
     )
 }

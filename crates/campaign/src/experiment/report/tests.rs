@@ -252,8 +252,9 @@ fn a_server_that_is_ten_times_slower_is_told_so_as_a_factor() {
     assert!(sentence.contains("higher by a factor of ") && !sentence.contains("900"), "{sentence}");
     let factor = &json["differences"][0]["comparison"]["metrics"][0]["change"]["factor"];
     let [low, estimate, high] = ["low", "estimate", "high"].map(|key| factor[key].as_f64().unwrap());
-    assert!(low < 10.0 && 10.0 < high && low < estimate && estimate < high, "{factor}");
-    assert!((8.5..11.5).contains(&estimate), "{factor}");
+    // Of 6 against 6 runs with a noise of 5 %: within five standard errors.
+    assert!((8.5..11.5).contains(&estimate) && low < estimate && estimate < high, "{factor}");
+    assert!(low > 7.0 && high < 14.0, "{factor}");
 }
 
 #[test]
