@@ -7,7 +7,8 @@
 # member            the content of each member zone: MOST of them, m0.members.example and so on, and new1 to new1000
 # catalog-NUMBER    for each number: a catalog of the first so many; the new ones are in none
 # large             large.example, ten thousand records
-# change-members N  a script: puts N new zones into the catalog of the server, or takes them out again
+# change-members N  a script: puts N new zones into the catalog of the server, or takes them out again, in turn; with
+#                   `add` or `del` after N always the one
 # change-large      a script: changes a record of the large zone
 #
 # The scripts are for the events of an experiment: helper `primary`, and a server that is a secondary. CATALOG_VERSION=1
@@ -38,7 +39,9 @@ cat > send-update <<'END'
     knsupdate -v && kdig "@$DNSDYNO_SERVER_ADDRESS" -p "$DNSDYNO_SERVER_PORT" "$1" NOTIFY | grep -q 'status: NOERROR'
 END
 cat > change-members <<'END'
-if [ -e "in-$1" ]; then rm "in-$1"; what=del; else touch "in-$1"; what=add; fi
+if [ -e "in-$1" ]; then what=del; else what=add; fi
+what=${2:-$what}
+case $what in add) touch "in-$1" ;; *) rm -f "in-$1" ;; esac
 catalog=$(grep -o 'catalog-[0-9][0-9]*' "$DNSDYNO_SERVER_FOLDER/server.conf" | head -n 1).example.
 seq 1 "$1" | awk -v what="$what" -v c="$catalog" \
     '{ print "update " what " new" $1 ".zones." c " 0 PTR new" $1 ".members.example." }' | sh send-update "$catalog"
