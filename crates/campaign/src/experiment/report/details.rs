@@ -75,8 +75,8 @@ pub fn title(column: &Column) -> String {
 }
 
 /// What the details are.
-pub const HELP: &str = "mean/s, lowest/s and highest/s: of the rates answered in the runs. wobble: how much the answers that arrive in a \
-     second differ between the seconds of a run, as their standard deviation in percent of their mean; of runs with \
-     three whole seconds or more and one rate. avg: of the answered queries. min and max: of all runs. CPU: what the \
-     server's process used of one CPU while there was load. memory: the most that it had. bits/s: of the responses, \
-     without the headers of UDP, TCP and IP.";
+pub const HELP: &str = "mean/s, lowest/s and highest/s: of the rates answered in the runs. wobble: how much the \
+    answers that arrive in a second differ between the seconds of a run, as their standard deviation in percent of \
+    their mean; of runs with three whole seconds or more and one rate. avg: of the answered queries. min and max: of \
+    all runs. CPU: what the server's process used of one CPU while there was load. memory: the most that it had. \
+    bits/s: of the responses, without the headers of UDP, TCP and IP.";
