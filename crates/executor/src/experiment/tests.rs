@@ -97,7 +97,7 @@ fn ramps_of_the_full_scale_take_a_minute_at_least() {
 }
 
 #[test]
-fn content_servers_caches_threads_and_the_kernel_are_in_one_file_with_loads_beyond_each() {
+fn content_servers_caches_threads_and_the_kernel_are_in_one_file() {
     let all = shipped();
     let (_, _, setup) = all.iter().find(|(name, ..)| name == "servers-and-caches.toml").unwrap();
     let has_stub = |stub: bool, threads: u32| {
