@@ -606,7 +606,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l start-wit
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l nats-creds -d 'For a NATS broker: the file of credentials (.creds, as nsc writes it)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l nats-ca -d 'For a NATS broker with TLS: certificates by which it is known, in place of those of the system (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l i-may-load-this-server -d 'Load the server at this address of the file though it is public: you own it, or its owner has agreed; may be repeated' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l dry-run -d 'Say what would be done and how long it takes, and do nothing'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l program -d 'Take this program for a server or variant of the file; a folder is an unpacked root file system that has the program of its template; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l dry-run -d 'Say what would be done, how long it takes, and whether this host has the servers, and do nothing'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l full -d 'At the full scale, as the table [full] of the file has it'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l yes -d 'Begin also where it takes longer than a day'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand experiment" -l quiet -d 'Print only the results'
@@ -862,6 +863,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_su
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l ip -d 'Addresses of the nodes' -r -f -a "v4\t'IPv4'
 dual\t'IPv4 and IPv6'
 v6-added\t'IPv4, and a change to apply under load: half as many gateways again, for users with IPv6 alone'"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l v6-users -d 'With --ip v6-added: the part of the users who need the new gateways' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l cache-entries -d 'What each client\'s cache holds: RRsets, or with --ip v6-added, records [default: 10,000; with --ip v6-added a tenth more than the records before the change need]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l name-servers -d 'Name servers of each zone' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l wildcard -d 'One wildcard for the tracking areas with the same high byte [default]'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_subcommand_from epc" -l each-tac -d 'A name for each tracking area'
@@ -892,7 +895,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand data; and __fish_seen_su
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and not __fish_seen_subcommand_from predict help" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and not __fish_seen_subcommand_from predict help" -f -a "predict" -d 'Say what load the clients of a description will put on a server, before and after a change; nothing is sent'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and not __fish_seen_subcommand_from predict help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l after -d 'The description after a change of the records, such as after/description.json of `data epc --ip v6-added`; its clients, caches and users are those of FILE' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l after -d 'The description after a change of the records, such as after/description.json of `data epc --ip v6-added`: what its zones hold and what its users look for; clients, caches and rates are those of FILE' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l kind -d 'Of descriptions of several kinds of clients: the kind' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l clients -d 'After the change: how many clients there are' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l entries -d 'After the change: entries of each cache' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l policy -d 'After the change: what a full cache evicts' -r -f -a "ttl\t'The entry with the smallest remaining TTL'
@@ -904,6 +908,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_sub
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l handovers -d 'After the change: handovers a second' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l curve-ttl -d 'TTLs of the curves in seconds [default: that of the records, a fifth of it, five times it]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l edns-size -d 'The largest response over UDP: that of the clients, or of the server if it allows less' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l response-time -d 'After the change: how long the server takes for a response, such as 4s: clients ask again when their time is over' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l lost -d 'After the change: the part of the queries that is never answered, such as 5%' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -l json -d 'Print one JSON object'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from predict" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand epc; and __fish_seen_subcommand_from help" -f -a "predict" -d 'Say what load the clients of a description will put on a server, before and after a change; nothing is sent'
@@ -980,6 +986,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l rate-limit -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l queue -d 'How long a packet waits for the rate at most; one that would wait longer is dropped' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l to-server -d 'What differs on the way to the server, such as \'delay=5ms loss=0\' (also burst, duplicate, reorder, rate, queue, order=keep)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l to-client -d 'What differs on the way to the client' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l at -d 'Change the path after this time, such as \'10s delay=100ms loss=2%\', in both directions or, as in \'20s to-client loss=0\', in one; what is not said stays. May be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l seed -d 'Random seed: the same seed and the same order of datagrams give the same losses and delays' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l max-clients -d 'UDP clients at the same time; each has a socket of its own towards the server' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand relay" -l idle -d 'Close the socket of a UDP client that was idle for this time (or up to twice as long)' -r

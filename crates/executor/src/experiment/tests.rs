@@ -391,7 +391,8 @@ fn a_host_that_lacks_a_server_is_told_of_each_before_anything_is_started() {
         assert!(said.contains(words), "{words} in {said}");
     }
     let there = "[[server]]\nname = \"there\"\naddress = \"127.0.0.1:5300\"\n";
-    assert!(self::setup(&format!("{there}{LOAD}"), false).unwrap().check_host().is_ok());
+    let asked = "[run]\nask = [\"a.example A\"]\n";
+    assert!(self::setup(&format!("{asked}{there}{LOAD}"), false).unwrap().check_host().is_ok());
 }
 
 #[test]

@@ -57,7 +57,7 @@ outstanding = 2
 name = "stair"
 stair = "200..600"
 step = "200"
-hold = "500ms"
+hold = "1s"
 
 [[load]]
 name = "said"
