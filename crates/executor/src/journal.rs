@@ -138,7 +138,17 @@ fn is_ours(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Whether a campaign was begun in this folder.
+pub fn is_in(folder: &Path) -> bool {
+    folder.join(FILE).is_file()
+}
+
 impl Journal {
+    /// Whether a campaign was begun in this folder.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(FILE).is_file()
+    }
+
     /// Opens the journal in `folder`, or begins it, and keeps it for this process. `campaign` says what is done, with
     /// all its options.
     ///

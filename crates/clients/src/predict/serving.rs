@@ -40,7 +40,7 @@ impl Asking {
     pub fn of(retries: &Retries, serving: &Serving) -> Asking {
         let asked_s = |retry: u32| retries.first_s * (2_f64.powi(retry as i32) - 1.0);
         let end_s = asked_s(retries.retries + 1);
-        let sent_before = |s: f64| (0..=retries.retries).filter(|retry| asked_s(*retry) < s).count().max(1);
+        let sent_before = |s: f64| (0..=retries.retries).filter(|retry| asked_s(*retry) < s).count() as u32;
         let mut asking = Asking { queries: 0.0, answered: 0.0, pending_s: 0.0 };
         let mut left = 1.0;
         // By which query is the first that is not lost; at last, that all are.
@@ -52,7 +52,8 @@ impl Asking {
             if is_one && at_s < end_s {
                 asking.answered += part;
                 asking.pending_s += part * at_s;
-                asking.queries += part * sent_before(at_s) as f64;
+                // The query that is answered was sent, however soon its response comes.
+                asking.queries += part * f64::from(sent_before(at_s).max(retry + 1));
             } else {
                 asking.pending_s += part * end_s;
                 asking.queries += part * f64::from(retries.retries + 1);

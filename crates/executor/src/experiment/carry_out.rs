@@ -54,6 +54,10 @@ pub fn carry_out(
     stop: &Stop,
     watcher: &mut dyn Watcher,
 ) -> Result<Carried, ExperimentError> {
+    // Before anything is made. One that was begun may have ended, whatever this host has now.
+    if !Journal::is_in(folder) {
+        setup.check_host()?;
+    }
     let mut journal = Journal::open(folder, &setup.identity)?;
     clean_up(journal.places()).iter().for_each(|line| watcher.says(line));
     let mut experiment = Experiment::new(setup.design.clone());

@@ -58,6 +58,7 @@ name = "stair"
 stair = "200..600"
 step = "200"
 hold = "1s"
+for = "3s"
 
 [[load]]
 name = "said"

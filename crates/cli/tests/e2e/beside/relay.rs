@@ -350,7 +350,7 @@ fn a_path_that_changes_has_the_delay_and_the_losses_of_before_and_after_in_run_a
     let digest = work.record("run");
     let at_ms = (change["at_unix_ns"].as_u64().unwrap() - digest.header.started_unix_ns) / MS;
     have_the_delay(&latencies_ns(&work, "run", 0..at_ms - 50), 10, &book);
-    have_the_delay(&latencies_ns(&work, "run", at_ms + 10..5_000), 60, &book);
+    have_the_delay(&latencies_ns(&work, "run", at_ms + 150..5_000), 60, &book);
     let tally = digest.tally();
     assert_eq!((tally.ends.timed_out, tally.scheduled), (lost(&book), 1_000));
     assert!(lost(&book) > 50, "{book:#}");
@@ -407,7 +407,7 @@ path = { delay = "60ms", to-client = "loss=20%" }
         let facts: Value = json(&work, &format!("{run}/server.json"));
         let book = &facts["paths"][0][1];
         have_the_delay(&latencies_ns(&work, run, 0..from_ns / MS - 100), 10, book);
-        have_the_delay(&latencies_ns(&work, run, to_ns / MS..2_000), 60, book);
+        have_the_delay(&latencies_ns(&work, run, to_ns / MS + 150..2_000), 60, book);
         // The relay stays from run to run, and its book goes on.
         assert_eq!(digest.tally().ends.timed_out, lost(book) - lost_before, "{book:#}");
         assert!(lost(book) > lost_before + 10, "{book:#}");

@@ -86,7 +86,7 @@ fn a_version_from_an_unpacked_root_is_measured_beside_the_installed_one_and_both
 
         for (file, words) in [
             ("results.csv", format!(",{name}/other,{},l,", version(1))),
-            ("results.md", format!("| {name}/other | {} |", version(1))),
+            ("results.md", format!("| {name}/other | {} |", version(1).replace('~', "\\~"))),
             ("index.html", format!(">{name}/other {other}<")),
         ] {
             let text = work.read(&format!("out/{file}"));
