@@ -138,11 +138,6 @@ fn is_ours(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether a campaign was begun in this folder.
-pub fn is_in(folder: &Path) -> bool {
-    folder.join(FILE).is_file()
-}
-
 impl Journal {
     /// Whether a campaign was begun in this folder.
     pub fn is_in(folder: &Path) -> bool {
