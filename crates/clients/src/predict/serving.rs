@@ -99,10 +99,10 @@ mod tests {
             0.875,
             0.25 * 3.0 + 0.125 * 9.0 + 0.125 * 21.0,
         );
-        // The second query leaves while the response to the first is on its way.
+        // The second query leaves while the response to the first is on its way; its own comes before the third.
         assert_is(
             asking(4.0, 0.5),
-            0.5 * 2.0 + 0.5 * 3.0,
+            0.5 * 2.0 + 0.25 * 2.0 + 0.25 * 3.0,
             0.875,
             0.5 * 4.0 + 0.25 * 7.0 + 0.125 * 13.0 + 0.125 * 21.0,
         );
