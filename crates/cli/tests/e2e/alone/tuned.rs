@@ -69,7 +69,7 @@ fn the_figure_of_a_trial_that_is_a_search_is_its_limit() {
         return;
     }
     let work = Workplace::with_queries();
-    let search = "find = { method = \"search\", trial = \"200ms\", from = \"4k\", precision = \"25%\", while = \
+    let search = "find = { method = \"search\", trial = \"200ms\", from = \"4k\", precision = \"20%\", while = \
                   [\"loss<1%\"] }";
     let night =
         NIGHT.replace("rate = \"20k\"\nfor = \"600ms\"", search).replace("for = \"5m\"", "for = \"45s\"");
