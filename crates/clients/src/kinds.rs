@@ -66,6 +66,10 @@ impl Kinds {
         let Some(list) = list.as_array() else {
             return Err("`kinds` is no list: write descriptions in brackets, each with a `name`".to_owned());
         };
+        let number = list.len();
+        if !(1..=MOST_KINDS).contains(&number) {
+            return Err(format!("kinds: {number} cannot be used: give 1 to {MOST_KINDS} kinds of clients"));
+        }
         list.iter().enumerate().map(|(at, given)| kind(at, given)).collect::<Result<_, _>>().map(Kinds)
     }
 
@@ -94,10 +98,7 @@ impl Kinds {
     /// # Errors
     /// The first value that cannot be used, with what to do.
     pub fn check(self, memory_octets: u64) -> Result<CheckedKinds, DescriptionError> {
-        let (number, mut left) = (self.0.len(), memory_octets);
-        require((1..=MOST_KINDS).contains(&number), "kinds", || {
-            format!("{number} cannot be used: give 1 to {MOST_KINDS} kinds of clients")
-        })?;
+        let mut left = memory_octets;
         let (mut names, mut kinds): (Vec<String>, Vec<Checked>) = (Vec::new(), Vec::new());
         for (at, Kind { name, description }) in self.0.into_iter().enumerate() {
             let key = if name.is_empty() { String::new() } else { format!("kinds.{at}.") };

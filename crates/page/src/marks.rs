@@ -92,8 +92,8 @@ const SHAPES: usize = 4;
 pub(crate) const WIDTH: f64 = 460.0;
 pub(crate) const HEIGHT: f64 = 290.0;
 
-/// The frame in it.
-pub(crate) const LEFT: f64 = 58.0;
+/// The frame in it; left of it is room for `100.000 %`.
+pub(crate) const LEFT: f64 = 76.0;
 pub(crate) const RIGHT: f64 = 448.0;
 pub(crate) const TOP: f64 = 16.0;
 pub(crate) const BOTTOM: f64 = 240.0;

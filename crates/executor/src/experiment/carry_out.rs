@@ -45,8 +45,7 @@ pub struct Carried {
 ///
 /// # Errors
 /// This host cannot start a server, one that has never started does not start, a run cannot be made, or files cannot be
-/// written. What was measured
-/// is kept, and the next call goes on with it.
+/// written. What was measured is kept, and the next call goes on with it.
 pub fn carry_out(
     setup: &Setup,
     folder: &Path,
@@ -54,8 +53,9 @@ pub fn carry_out(
     stop: &Stop,
     watcher: &mut dyn Watcher,
 ) -> Result<Carried, ExperimentError> {
-    // Before anything is made. One that was begun may have ended, whatever this host has now.
-    if !Journal::is_in(folder) {
+    // Before anything is made. One that was begun needs this host only where runs are left.
+    let is_begun = Journal::is_in(folder);
+    if !is_begun {
         setup.check_host()?;
     }
     let mut journal = Journal::open(folder, &setup.identity)?;
@@ -65,7 +65,9 @@ pub fn carry_out(
     if experiment.next() == Next::Done {
         return Ok(Carried { experiment, journal, stopped: None });
     }
-    setup.check_host()?;
+    if is_begun {
+        setup.check_host()?;
+    }
     let place = Place::make(&mut journal)?;
     let cpus = cpus(setup, watcher);
     let in_namespaces = in_namespaces(setup, watcher)?;
