@@ -18,11 +18,15 @@ mod summary;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use dnsdyno_sys::process::stop_ignoring;
+use signal_hook::consts::SIGINT;
 
 use crate::args::{Cli, Command};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    // Shells start every background job of a script so.
+    stop_ignoring(SIGINT);
     if let Some(code) = programs::run_if_called() {
         return code;
     }

@@ -96,7 +96,7 @@ pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::
 }
 
 /// Calls `act` at each signal from now on, with the number of those before it. If the program was started to ignore
-/// SIGHUP, as by `nohup`, it still does. SIGINT is never ignored: shells start every background job of a script so.
+/// SIGHUP, as by `nohup`, it still does.
 fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> std::io::Result<()> {
     let hang_up = (!ignores_signal(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;

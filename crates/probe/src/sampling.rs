@@ -71,24 +71,20 @@ struct Beginning {
 }
 
 impl Begun {
-    /// Reads every source for the first time, all at once. What is counted from then on belongs to the run, so that no
-    /// query may be sent before this returns, and those sent earlier are not counted.
+    /// Reads every source for the first time. What is counted from then on belongs to the run, so that no query may be
+    /// sent before this returns, and those sent earlier are not counted.
+    ///
+    /// What a reading disturbs changes what others read: NSD starts its processes anew, and the CPU time of the old
+    /// ones is known again when they have been waited for. So the others are read before it, to know that time, and
+    /// begin with what they read after it.
     pub fn read(sources: Vec<Box<dyn Source>>) -> Begun {
-        let mut all: Vec<_> = sources
-            .into_iter()
-            .map(|source| Beginning { source, rise: Rise::default(), has_begun: false })
-            .collect();
-        std::thread::scope(|scope| {
-            for Beginning { source, rise, has_begun } in &mut all {
-                // Without a thread it has not begun: its first reading is that of the first interval.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, || {
-                    if let Ok(reading) = source.read() {
-                        rise.begin(&reading);
-                        *has_begun = true;
-                    }
-                });
-            }
-        });
+        let begin = |source| Beginning { source, rise: Rise::default(), has_begun: false };
+        let mut all: Vec<_> = sources.into_iter().map(begin).collect();
+        if all.iter().any(|beginning| beginning.source.is_disturbed()) {
+            read_at_once(&mut all, false);
+            read_at_once(&mut all, true);
+        }
+        read_at_once(&mut all, false);
         Begun(all)
     }
 
@@ -103,6 +99,21 @@ impl Begun {
     }
 }
 
+/// Reads the sources that their reading disturbs, or the others.
+fn read_at_once(all: &mut [Beginning], disturbed: bool) {
+    std::thread::scope(|scope| {
+        for beginning in all.iter_mut().filter(|one| one.source.is_disturbed() == disturbed) {
+            // Without a thread it has not begun: its first reading is that of the first interval.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || {
+                if let Ok(reading) = beginning.source.read() {
+                    beginning.rise.begin(&reading);
+                    beginning.has_begun = true;
+                }
+            });
+        }
+    });
+}
+
 /// The threads that read the sources of a run.
 pub struct Sampling {
     clock: SamplingClock,
@@ -114,6 +125,8 @@ pub struct Sampling {
 /// The thread of one source.
 struct Thread {
     stop: SyncSender<()>,
+    /// Its source is read before and after the load only.
+    is_seldom: bool,
     messages: Receiver<Message>,
     /// Samples that no interval has taken yet, by their interval.
     waiting: BTreeMap<u64, Samples>,
@@ -174,20 +187,23 @@ impl Sampling {
         std::mem::take(&mut self.events)
     }
 
-    /// Reads every source once more, and ends the threads. No interval has to wait for its samples any more.
+    /// Reads every source once more, last those that their reading disturbs, and ends the threads. No interval has to
+    /// wait for its samples any more.
     pub fn stop(&mut self) {
-        for thread in &self.threads {
-            let _ = thread.stop.try_send(());
-        }
         // A thread that still waits for its source then ends with the program.
         let deadline = Instant::now() + LAST_READING;
-        for (number, thread) in self.threads.iter_mut().enumerate() {
-            while let Ok(message) =
-                thread.messages.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            {
-                thread.receive(number, message, &mut self.events);
+        for seldom in [false, true] {
+            let all = self.threads.iter_mut().enumerate();
+            let asked: Vec<_> = all.filter(|(_, thread)| thread.is_seldom == seldom).collect();
+            asked.iter().for_each(|(_, thread)| drop(thread.stop.try_send(())));
+            for (number, thread) in asked {
+                while let Ok(message) =
+                    thread.messages.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+                {
+                    thread.receive(number, message, &mut self.events);
+                }
+                thread.known_to = u64::MAX;
             }
-            thread.known_to = u64::MAX;
         }
     }
 
@@ -223,7 +239,7 @@ impl Thread {
             let Beginning { source, rise, has_begun } = beginning;
             Readings { source, clock, is_seldom, rise, has_begun, is_lost: false, sender }.run(&stopped);
         });
-        Thread { stop, messages, waiting: BTreeMap::new(), known_to: 0, total: None }
+        Thread { stop, is_seldom, messages, waiting: BTreeMap::new(), known_to: 0, total: None }
     }
 
     fn receive(&mut self, number: usize, message: Message, events: &mut Vec<WatchEvent>) {
@@ -463,6 +479,49 @@ mod tests {
             sampling.stop();
             assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 20);
         }
+    }
+
+    /// A source that says how many readings there were before.
+    struct Counting {
+        told: Box<dyn Source>,
+        readings: Arc<AtomicU64>,
+    }
+
+    impl Source for Counting {
+        fn watched(&self) -> &Watched {
+            self.told.watched()
+        }
+
+        fn watched_mut(&mut self) -> &mut Watched {
+            self.told.watched_mut()
+        }
+
+        fn is_disturbed(&self) -> bool {
+            self.told.is_disturbed()
+        }
+
+        fn read(&mut self) -> Result<Reading, ReadError> {
+            let mut reading = self.told.read()?;
+            let earlier = self.readings.fetch_add(1, Ordering::SeqCst);
+            reading.counter("earlier readings", earlier);
+            Ok(reading)
+        }
+    }
+
+    #[test]
+    fn what_a_reading_disturbs_is_read_after_the_others_and_they_begin_after_it() {
+        let readings = Arc::new(AtomicU64::new(0));
+        let source = |is_disturbed| -> Box<dyn Source> {
+            Box::new(Counting { told: Told::source(is_disturbed).1, readings: Arc::clone(&readings) })
+        };
+        // An interval that does not end.
+        let clock = SamplingClock { epoch_ns: clock::monotonic_ns() + 1, interval_ns: 1 << 60 };
+        let begun = Begun::read(vec![source(true), source(false)]);
+        let mut sampling = Sampling::start(begun, clock, Beside::Load, &[]);
+        sampling.stop();
+        let risen = |number: usize| sampling.totals()[number].as_ref().unwrap().counter("earlier readings");
+        // The others are read first (0), third (2) and fourth (3), what is disturbed second (1) and last (4).
+        assert_eq!((risen(0), risen(1)), (4 - 1, 3 - 2));
     }
 
     #[test]

@@ -205,6 +205,14 @@ pub fn ignores_signal(signal: i32) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
+/// Lets a signal that this process was started to ignore end it, as others do.
+pub fn stop_ignoring(signal: i32) {
+    if ignores_signal(signal) {
+        // SAFETY: the default action calls nothing of this process.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// The parent of the kernel's threads.
 const KERNEL_THREADS: u32 = 2;
 
@@ -384,5 +392,10 @@ mod tests {
         for signal in [libc::SIGPIPE, libc::SIGSEGV, libc::SIGHUP] {
             assert_eq!(ignores_signal(signal), ignored & (1 << (signal - 1)) != 0, "{signal}");
         }
+        // SAFETY: to ignore a signal calls nothing of this process.
+        unsafe { libc::signal(libc::SIGURG, libc::SIG_IGN) };
+        assert!(ignores_signal(libc::SIGURG));
+        stop_ignoring(libc::SIGURG);
+        assert!(!ignores_signal(libc::SIGURG));
     }
 }

@@ -111,6 +111,17 @@ fn one_signal_ends_the_reading_of_a_pipe_that_gives_nothing_or_never_ends() {
 }
 
 #[test]
+fn sigint_ends_a_background_job_of_a_script_which_shells_start_to_ignore_it() {
+    let work = Workplace::new();
+    work.shell("mkfifo silent").gives(0);
+    for words in ["respond --listen 127.0.0.1:0 --zone silent", "capture show silent"] {
+        // A signal that comes before the program has begun is ignored.
+        let sends = "for i in $(seq 100); do kill -INT $! || break; sleep 0.1; done 2> /dev/null";
+        work.shell(&format!("\"$0\" {words} & {sends}; kill -KILL $! 2> /dev/null; wait $!")).gives(130);
+    }
+}
+
+#[test]
 fn little_memory_ends_in_a_sentence_and_a_record_that_was_begun_is_good() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
