@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("lab", 4),
     ("settings", 4),
     ("plan", 5),
+    ("world", 5),
     ("probe", 6),
     ("record", 6),
     ("engine", 7),

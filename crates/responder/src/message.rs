@@ -5,23 +5,28 @@ use dnsdyno_wire::{FLAG_QR, HEADER_LEN, MAX_LABEL_LEN, MAX_NAME_LEN, QUESTION_FI
 
 /// A well-formed query.
 #[derive(Debug)]
-pub(crate) struct Query<'a> {
+pub struct Query<'a> {
     /// The name of the question as on the wire: no pointer in it, root label included.
-    pub(crate) qname: &'a [u8],
-    pub(crate) qtype: u16,
-    pub(crate) qclass: u16,
+    pub qname: &'a [u8],
+    /// The type of the question.
+    pub qtype: u16,
+    /// The class of the question.
+    pub qclass: u16,
     /// Where the question ends in the message.
-    pub(crate) question_end: usize,
-    pub(crate) edns: Option<Edns>,
+    pub question_end: usize,
+    /// Its OPT record.
+    pub edns: Option<Edns>,
 }
 
 /// The OPT record of a query. Its options are ignored.
 #[derive(Debug)]
-pub(crate) struct Edns {
+pub struct Edns {
     /// The longest UDP payload that the client accepts, in bytes, as stated there.
-    pub(crate) size: u16,
-    pub(crate) version: u8,
-    pub(crate) dnssec_ok: bool,
+    pub size: u16,
+    /// The version of EDNS; 0 is the only one there is.
+    pub version: u8,
+    /// Whether the DO bit is set.
+    pub dnssec_ok: bool,
 }
 
 /// Why a message gets no response.
@@ -43,19 +48,23 @@ pub(crate) struct Content {
 
 /// What a message turned out to be.
 #[derive(Debug)]
-pub(crate) enum Parsed<'a> {
+pub enum Parsed<'a> {
+    /// A well-formed query.
     Query(Query<'a>),
     /// To be answered with this RCODE and the message up to `question_end` (where the header
     /// ends, if the question cannot be read).
     Refused {
+        /// FORMERR or NOTIMP.
         rcode: u8,
+        /// Where what is echoed ends.
         question_end: usize,
     },
+    /// Not to be answered.
     Silence(Silence),
 }
 
 /// Parses a message. Every byte of it must belong to the header or a section.
-pub(crate) fn parse(message: &[u8]) -> Parsed<'_> {
+pub fn parse(message: &[u8]) -> Parsed<'_> {
     let Some(header) = message.first_chunk::<HEADER_LEN>() else {
         return Parsed::Silence(Silence::TooShort);
     };
@@ -148,12 +157,18 @@ fn name_end(message: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-pub(crate) const FORMERR: u8 = 1;
-pub(crate) const SERVFAIL: u8 = 2;
-pub(crate) const NXDOMAIN: u8 = 3;
-pub(crate) const NOTIMP: u8 = 4;
-pub(crate) const REFUSED: u8 = 5;
-pub(crate) const BADVERS: u16 = 16;
+/// RCODE: format error.
+pub const FORMERR: u8 = 1;
+/// RCODE: server failure.
+pub const SERVFAIL: u8 = 2;
+/// RCODE: the name does not exist.
+pub const NXDOMAIN: u8 = 3;
+/// RCODE: not implemented.
+pub const NOTIMP: u8 = 4;
+/// RCODE: refused.
+pub const REFUSED: u8 = 5;
+/// Extended RCODE: the version of EDNS is not known.
+pub const BADVERS: u16 = 16;
 
 pub(crate) const CLASS_ANY: u16 = 255;
 

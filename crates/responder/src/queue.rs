@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// What is due no earlier than all before it, as with a constant delay, waits in a line. Only the rest is in a
 /// heap, which moves three words an entry: the items stay where they are.
 #[derive(Debug)]
-pub(crate) struct DelayQueue<T> {
+pub struct DelayQueue<T> {
     line: VecDeque<(u64, u64, T)>,
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     items: Vec<Option<T>>,
@@ -16,8 +16,15 @@ pub(crate) struct DelayQueue<T> {
     pushed: u64,
 }
 
+impl<T> Default for DelayQueue<T> {
+    fn default() -> Self {
+        DelayQueue::new()
+    }
+}
+
 impl<T> DelayQueue<T> {
-    pub(crate) fn new() -> Self {
+    /// An empty queue.
+    pub fn new() -> Self {
         DelayQueue {
             line: VecDeque::new(),
             heap: BinaryHeap::new(),
@@ -27,7 +34,8 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    pub(crate) fn push(&mut self, due_ns: u64, item: T) {
+    /// Adds an item that is due at this instant.
+    pub fn push(&mut self, due_ns: u64, item: T) {
         let number = self.pushed;
         self.pushed += 1;
         if self.line.back().is_none_or(|(last_ns, ..)| *last_ns <= due_ns) {
@@ -48,19 +56,19 @@ impl<T> DelayQueue<T> {
     }
 
     /// When the first is due.
-    pub(crate) fn next_due_ns(&self) -> Option<u64> {
+    pub fn next_due_ns(&self) -> Option<u64> {
         let in_line = self.line.front().map(|(due_ns, ..)| *due_ns);
         let in_heap = self.heap.peek().map(|Reverse((due_ns, ..))| *due_ns);
         in_line.into_iter().chain(in_heap).min()
     }
 
     /// Takes the first, if it is due at `now_ns`.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<T> {
+    pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         self.pop_due_with(now_ns).map(|(_, item)| item)
     }
 
     /// The same, with the instant at which it was due.
-    pub(crate) fn pop_due_with(&mut self, now_ns: u64) -> Option<(u64, T)> {
+    pub fn pop_due_with(&mut self, now_ns: u64) -> Option<(u64, T)> {
         let in_line = self.line.front().map(|(due_ns, number, _)| (*due_ns, *number));
         let in_heap = self.heap.peek().map(|Reverse((due_ns, number, _))| (*due_ns, *number));
         let first = in_line.into_iter().chain(in_heap).min().filter(|(due_ns, _)| *due_ns <= now_ns)?;
@@ -72,8 +80,14 @@ impl<T> DelayQueue<T> {
         self.items[slot as usize].take().map(|item| (due_ns, item))
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many items wait.
+    pub fn len(&self) -> usize {
         self.line.len() + self.heap.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

@@ -8,7 +8,7 @@ use crate::book::Book;
 /// The writer holds the lock from before it sends until it has booked what it sent: a response that a
 /// client has received is in the book.
 #[derive(Debug, Default)]
-pub(crate) struct Shared<T> {
+pub struct Shared<T> {
     book: Mutex<T>,
     /// Waiting readers. A busy writer would otherwise take the lock again before they wake up.
     readers: AtomicU32,
@@ -20,7 +20,7 @@ pub(crate) type SharedBook = Shared<Book>;
 impl<T: Clone> Shared<T> {
     /// The book, for writing one round of work.
     #[inline]
-    pub(crate) fn write(&self) -> MutexGuard<'_, T> {
+    pub fn write(&self) -> MutexGuard<'_, T> {
         while self.readers.load(Ordering::Relaxed) > 0 {
             std::thread::yield_now();
         }
@@ -28,7 +28,7 @@ impl<T: Clone> Shared<T> {
     }
 
     /// A copy of the book as it is now.
-    pub(crate) fn read(&self) -> T {
+    pub fn read(&self) -> T {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let book = self.lock().clone();
         self.readers.fetch_sub(1, Ordering::Relaxed);

@@ -1,0 +1,59 @@
+//! Why a world cannot be made or served.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// An error, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// An option cannot be used.
+    #[error("{0}")]
+    Option(String),
+    /// A line of the list of names cannot be used.
+    #[error("{}, line {line}: {why}", path.display())]
+    Line {
+        /// The list.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong, and what to write instead.
+        why: String,
+    },
+    /// The list cannot be read.
+    #[error("cannot read the list of names {}: {source}", path.display())]
+    Read {
+        /// The list.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of the world cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A socket cannot be opened.
+    #[error("cannot serve at {address}: {source}{advice}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Threads or descriptors are not to be had.
+    #[error("cannot start serving: {0}")]
+    Start(io::Error),
+}
+
+impl WorldError {
+    /// Whether what was asked for is wrong, and not the host.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, WorldError::Option(_) | WorldError::Line { .. })
+    }
+}

@@ -1,0 +1,49 @@
+//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed or from a list of names, with
+//! its name servers, their distances and their faults.
+//!
+//! ```text
+//!  options ──► rules ──► population ──► tree ──► servers ──► records ──► answer ──► message
+//!  seed        shares    which names    path     whose,      what is     referral,  octets
+//!                        there are      of zones how far     at a name   negative…
+//!                                                                           │
+//!  serve (UDP and TCP at thousands of addresses) ──► world ◄────────────────┘      book: who was asked what
+//! ```
+//!
+//! Nothing is written down for a million zones: whether a name exists, its zone, its servers and its records are a
+//! function of seed, rules and name ([`World`]). The address that is asked says which server answers.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod book;
+mod distance;
+mod draw;
+mod error;
+mod explain;
+mod list;
+mod message;
+mod name;
+mod options;
+mod population;
+mod prefix;
+mod records;
+#[cfg(test)]
+mod resolver;
+mod serve;
+mod servers;
+mod shares;
+mod tcp;
+mod transport;
+mod tree;
+mod udp;
+mod world;
+
+pub use book::Book;
+pub use distance::Regions;
+pub use error::WorldError;
+pub use explain::Explanation;
+pub use options::WorldOptions;
+pub use prefix::Prefix;
+pub use serve::{ServeOptions, Serving};
+pub use shares::{Fault, Faults, Shares};
+pub use transport::Transport;
+pub use world::World;
