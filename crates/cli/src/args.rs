@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Respond(Box<RespondFlags>),
     /// Stand between two programs and delay, lose, reorder and limit what passes
     Relay(Box<crate::cmd::relay::RelayFlags>),
+    /// Serve an Internet in a box: zones from the root down, with their name servers, distances and faults
+    World(Box<crate::cmd::world::WorldFlags>),
     /// Show the counters of hosts, processes and servers that move, without a load
     Watch(crate::cmd::watch::WatchFlags),
     /// Join the records of processes that made parts of one load

@@ -52,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
         Command::Relay(flags) => cmd::relay::relay(&flags),
+        Command::World(flags) => cmd::world::world(&flags),
         Command::Doctor(flags) => cmd::doctor::doctor(&flags),
         Command::Watch(flags) => cmd::watch::watch(flags),
         Command::Merge(flags) => cmd::merge::merge(&flags),

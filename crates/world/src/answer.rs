@@ -106,7 +106,7 @@ impl Hierarchy {
             return Reply::of(ReplyKind::Answer, zone, vec![Proof::Delegation(child.clone())]);
         }
         let reply = Reply::of(ReplyKind::NoData, zone, vec![Proof::NoType(child.apex.clone())]);
-        Reply { authority: vec![self.negative_soa(zone)], ..reply }
+        Reply { authority: vec![self.soa(zone)], ..reply }
     }
 
     /// The answer of a zone for a name in it that no delegation is above.
@@ -176,17 +176,7 @@ impl Hierarchy {
     fn negative(&self, reply: Reply, zone: &Zone, rcode: u8, kind: ReplyKind) -> Reply {
         // What an alias in the answer led to is told, but the answer is one.
         let kind = if reply.answer.is_empty() { kind } else { ReplyKind::Answer };
-        Reply { rcode, kind, authority: vec![self.negative_soa(zone)], ..reply }
-    }
-
-    /// The SOA record of a negative answer, which may be kept no longer than the least of its TTL and its last field
-    /// (RFC 2308).
-    fn negative_soa(&self, zone: &Zone) -> RrSet {
-        let mut set = self.soa(zone);
-        if let [Data::Soa(soa)] = &set.data[..] {
-            set.ttl_s = set.ttl_s.min(soa.minimum().as_secs());
-        }
-        set
+        Reply { rcode, kind, authority: vec![self.soa(zone)], ..reply }
     }
 
     fn lame_reply(&self, fault: Fault) -> Reply {

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use dnsdyno_zones::DataError;
+
 /// An error, with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
@@ -28,14 +30,9 @@ pub enum WorldError {
         /// Why.
         source: io::Error,
     },
-    /// A file of the world cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// The zone files cannot be written.
+    #[error(transparent)]
+    Write(#[from] DataError),
     /// A socket cannot be opened.
     #[error("cannot serve at {address}: {source}{advice}")]
     Listen {
@@ -54,6 +51,10 @@ pub enum WorldError {
 impl WorldError {
     /// Whether what was asked for is wrong, and not the host.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, WorldError::Option(_) | WorldError::Line { .. })
+        match self {
+            WorldError::Option(_) | WorldError::Line { .. } => true,
+            WorldError::Write(error) => error.is_bad_input(),
+            _ => false,
+        }
     }
 }

@@ -5,7 +5,7 @@
 //!  options ──► rules ──► population ──► tree ──► servers ──► records ──► answer ──► message
 //!  seed        shares    which names    path     whose,      what is     referral,  octets
 //!                        there are      of zones how far     at a name   negative…
-//!                                                                           │
+//!                                                                           │ where signed: keys, denial, sign
 //!  serve (UDP and TCP at thousands of addresses) ──► world ◄────────────────┘      book: who was asked what
 //! ```
 //!
@@ -14,11 +14,15 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod asked;
 mod book;
+mod denial;
 mod distance;
 mod draw;
 mod error;
 mod explain;
+mod kept;
+mod keys;
 mod list;
 mod message;
 mod name;
@@ -31,11 +35,13 @@ mod resolver;
 mod serve;
 mod servers;
 mod shares;
+mod sign;
 mod tcp;
 mod transport;
 mod tree;
 mod udp;
 mod world;
+mod write;
 
 pub use book::Book;
 pub use distance::Regions;
@@ -47,3 +53,4 @@ pub use serve::{ServeOptions, Serving};
 pub use shares::{Fault, Faults, Shares};
 pub use transport::Transport;
 pub use world::World;
+pub use write::Written;

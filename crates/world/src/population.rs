@@ -101,21 +101,6 @@ impl Population {
         syllables(number, width(self.zones_of(tld)))
     }
 
-    /// By rule: how many labels of zones of a top-level domain are before this one in canonical order, which need not be
-    /// that of a zone.
-    pub(crate) fn labels_before(&self, tld: u32, label: &[u8]) -> u64 {
-        let (mut low, mut high) = (0, self.zones_of(tld));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.label_of(tld, middle).as_bytes() < label {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
     /// A zone, each with the same chance (of a list: each of its names).
     pub(crate) fn drawn_zone(&self, draw: Draw) -> Name {
         match &self.list {
@@ -245,8 +230,6 @@ mod tests {
             let label = population.label_of(7, number);
             assert_eq!(population.number_of(7, label.as_bytes()), Some(number));
             assert!(label > last, "{label} {last}");
-            assert_eq!(population.labels_before(7, label.as_bytes()), number);
-            assert_eq!(population.labels_before(7, format!("{label}a").as_bytes()), number + 1);
             last = label;
         }
         let zones = population.zones_of(7);

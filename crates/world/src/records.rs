@@ -123,7 +123,8 @@ impl Hierarchy {
         v4.into_iter().chain(v6).map(set).collect()
     }
 
-    /// The start of authority of a zone, with the TTL of its own record and with that of negative answers in it.
+    /// The start of authority of a zone. Its TTL is also that of negative answers (RFC 2308), so that it is the same in
+    /// all answers.
     pub(crate) fn soa(&self, zone: &Zone) -> RrSet {
         let first =
             self.servers_of(zone).into_iter().next().map_or_else(Name::root_bytes, |server| server.host);
@@ -137,7 +138,7 @@ impl Hierarchy {
         let [refresh, retry, expire, minimum] = [7_200, 900, 1_209_600, minimum].map(Ttl::from_secs);
         let mailbox = below("hostmaster", &zone.apex);
         let soa = Soa::new(first, mailbox, Serial(1), refresh, retry, expire, minimum);
-        RrSet::new(&zone.apex, Rtype::SOA, SOA_TTL_S, vec![Data::Soa(soa)])
+        RrSet::new(&zone.apex, Rtype::SOA, minimum.as_secs(), vec![Data::Soa(soa)])
     }
 
     fn apex(&self, zone: &Zone) -> Vec<RrSet> {
@@ -381,9 +382,8 @@ const BENCHMARKING_SIZE: u64 = 1 << 17;
 /// 2001:db8::/32, for documentation (RFC 3849).
 const DOCUMENTATION: u128 = 0x2001_0db8 << 96;
 
-/// Of the addresses of name servers, and of the start of authority.
+/// Of the addresses of name servers.
 const SERVER_TTL_S: u32 = 86_400;
-const SOA_TTL_S: u32 = 3_600;
 
 /// How long negative answers of a leaf are kept.
 const NEGATIVE_TTLS_S: [u32; 4] = [60, 300, 900, 3_600];

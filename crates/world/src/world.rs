@@ -8,10 +8,11 @@ use domain::base::iana::{Class, Rtype};
 
 use crate::answer::ReplyKind;
 use crate::message::{Shape, encode, encode_bad_version, encode_formerr, encode_refusal};
-use crate::name::{Name, lower};
+use crate::name::{Name, lower, text};
 use crate::options::{Rules, WorldOptions};
 use crate::servers::ServerId;
 use crate::shares::Fault;
+use crate::sign::Signer;
 use crate::tree::Hierarchy;
 use crate::{Transport, WorldError};
 
@@ -19,6 +20,7 @@ use crate::{Transport, WorldError};
 #[derive(Debug)]
 pub struct World {
     pub(crate) hierarchy: Hierarchy,
+    pub(crate) signer: Signer,
 }
 
 /// What became of a query.
@@ -73,12 +75,38 @@ impl World {
 
     /// A world of a hierarchy.
     pub(crate) fn of(hierarchy: Hierarchy) -> World {
-        World { hierarchy }
+        World { hierarchy, signer: Signer::new() }
     }
 
     /// How many addresses of IPv4 have a server.
     pub fn server_count(&self) -> u32 {
         self.hierarchy.server_count()
+    }
+
+    /// The trust anchor: the DS and DNSKEY records of the root's key as lines of a zone file. `None` where nothing is
+    /// signed.
+    pub fn trust_anchor(&self) -> Option<String> {
+        let root = self.hierarchy.root();
+        let keys = self.signer.dnskey(&self.hierarchy, &root);
+        let signing = keys.data.first().filter(|_| self.hierarchy.is_signed(&root))?;
+        let ds = self.signer.ds(&self.hierarchy, &root);
+        let ds: String = ds.data.iter().map(|data| format!(". {} IN DS {data}\n", ds.ttl_s)).collect();
+        Some(format!("{ds}. {} IN DNSKEY {signing}\n", keys.ttl_s))
+    }
+
+    /// The hints of the root for a resolver, as lines of a zone file.
+    pub fn root_hints(&self) -> String {
+        let root = self.hierarchy.root();
+        let servers = self.hierarchy.servers_of(&root);
+        let names = servers.iter().map(|server| format!(". {HINT_TTL_S} IN NS {}\n", text(&server.host)));
+        let addresses = servers.iter().flat_map(|server| {
+            let (v4, v6) = self.hierarchy.addresses(server.id);
+            let line = |rtype: &str, address: IpAddr| {
+                format!("{} {HINT_TTL_S} IN {rtype} {address}\n", text(&server.host))
+            };
+            [v4.map(|address| line("A", address)), v6.map(|address| line("AAAA", address))]
+        });
+        names.chain(addresses.flatten()).collect()
     }
 
     /// Lines of the list with a type of which a world makes no records: their names are there all the same.
@@ -171,10 +199,19 @@ impl World {
                 Effect::Answered { kind: ReplyKind::Refusal, rcode: REFUSED.into(), is_truncated: false };
             return (effect, None);
         };
-        let rtype = Rtype::from_int(parsed.qtype);
-        let reply = self.hierarchy.reply(server, &lower(&name), rtype);
+        let (name, rtype) = (lower(&name), Rtype::from_int(parsed.qtype));
+        let mut reply = self.hierarchy.reply(server, &name, rtype);
+        // A server that does not answer EDNS does not know the DO bit.
+        let dnssec_ok = shape.edns_size.is_some() && parsed.edns.as_ref().is_some_and(|edns| edns.dnssec_ok);
+        self.signer.complete(&self.hierarchy, &mut reply, (&name, rtype), dnssec_ok);
         let is_truncated = encode(query, parsed, &reply, shape, out);
-        (Effect::Answered { kind: reply.kind, rcode: reply.rcode.into(), is_truncated }, reply.fault)
+        let has_large_keys = || reply.zone.as_ref().is_some_and(|zone| self.hierarchy.has_large_keys(zone));
+        let large = (rtype == Rtype::DNSKEY && reply.fault.is_none() && has_large_keys())
+            .then_some(Fault::LargeDnskey);
+        (
+            Effect::Answered { kind: reply.kind, rcode: reply.rcode.into(), is_truncated },
+            reply.fault.or(large),
+        )
     }
 }
 
@@ -199,3 +236,6 @@ fn bytes_of(octets: &[u8]) -> bytes::Bytes {
 
 /// Of a UDP response to a query without an OPT record (RFC 1035 §4.2.1).
 const MOST_WITHOUT_EDNS: u16 = 512;
+
+/// Of the hints, which resolvers ask for again when they start: 1,000 hours.
+const HINT_TTL_S: u32 = 3_600_000;

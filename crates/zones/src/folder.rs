@@ -54,12 +54,15 @@ impl Folder {
     }
 
     /// The absolute path of a file in it, for the configuration of a server.
-    pub(crate) fn shown(&self, name: &str) -> String {
+    pub fn shown(&self, name: &str) -> String {
         format!("{}/{name}", self.shown)
     }
 
     /// Writes a file; `name` may be in a folder below.
-    pub(crate) fn write(
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(
         &mut self,
         name: &str,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -78,7 +81,7 @@ impl Folder {
     }
 
     /// Keeps what was written.
-    pub(crate) fn finish(mut self) -> PathBuf {
+    pub fn finish(mut self) -> PathBuf {
         self.is_finished = true;
         self.path.clone()
     }
