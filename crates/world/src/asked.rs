@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// What a question is for.
 #[derive(Clone, Copy, Debug)]
-enum Asked {
+enum Sought {
     Host(Rtype),
     /// A name that is not there.
     NoName,
@@ -19,8 +19,8 @@ enum Asked {
 }
 
 impl World {
-    /// The question with this number, as a line of a query file: name and type. Each number has the same question in the
-    /// same world; names of a list are asked in the order of the list, and then again.
+    /// The question with this number, as a line of a query file: name and type. Each number has the same question in
+    /// the same world; names of a list are asked in the order of the list, and then again.
     pub fn question(&self, number: u64) -> String {
         let (name, rtype) = self.hierarchy.question(number);
         let name = text(&name);
@@ -40,12 +40,12 @@ impl Hierarchy {
         let draw = self.rules.draw.nth(number).at(Purpose::Asked);
         let apex = self.population.drawn_zone(draw);
         let zone = self.path(&apex).pop().unwrap_or_else(|| self.root());
-        let asked = draw.at(Purpose::AskedKind).pick(&ASKED).unwrap_or(Asked::NoName);
+        let asked = draw.at(Purpose::AskedKind).pick(&ASKED).unwrap_or(Sought::NoName);
         let host = || self.asked_host(&zone, draw.at(Purpose::AskedLabel));
         match asked {
-            Asked::Host(rtype) => self.suited(host(), rtype),
-            Asked::NoType => (below("www", &zone.apex), Rtype::SOA),
-            Asked::NoName => {
+            Sought::Host(rtype) => self.suited(host(), rtype),
+            Sought::NoType => (below("www", &zone.apex), Rtype::SOA),
+            Sought::NoName => {
                 (below(format!("x{:x}", draw.at(Purpose::AskedLabel).value()), &zone.apex), Rtype::A)
             }
         }
@@ -85,13 +85,13 @@ impl Hierarchy {
 }
 
 /// What is asked, with its share; that AAAA is asked of names without it makes more negative answers.
-const ASKED: [(f64, Asked); 6] = [
-    (0.7, Asked::Host(Rtype::A)),
-    (0.15, Asked::Host(Rtype::AAAA)),
-    (0.04, Asked::Host(Rtype::HTTPS)),
-    (0.02, Asked::Host(Rtype::MX)),
-    (0.06, Asked::NoName),
-    (0.03, Asked::NoType),
+const ASKED: [(f64, Sought); 6] = [
+    (0.7, Sought::Host(Rtype::A)),
+    (0.15, Sought::Host(Rtype::AAAA)),
+    (0.04, Sought::Host(Rtype::HTTPS)),
+    (0.02, Sought::Host(Rtype::MX)),
+    (0.06, Sought::NoName),
+    (0.03, Sought::NoType),
 ];
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use crate::draw::{Draw, Purpose};
 
 /// Regions of name servers; none where nothing is far.
 ///
-/// The defaults: anycast services have a median of 25 to 32 ms over all the world's clients (four root servers: Schmidt,
-/// Heidemann and Kuipers, "Anycast Latency: How Many Sites Are Enough?", PAM 2017). Of the others, medians are what
-/// Verizon guarantees as monthly averages between its hubs: 30 ms in Europe, 90 ms over the Atlantic, 160 ms over the
-/// Pacific, 260 ms from Singapore to the United States. The shares and the spread in a region are ours.
+/// The defaults: anycast services have a median of 25 to 32 ms over all the world's clients (four root servers:
+/// Schmidt, Heidemann and Kuipers, "Anycast Latency: How Many Sites Are Enough?", PAM 2017). Of the others, medians are
+/// what Verizon guarantees as monthly averages between its hubs: 30 ms in Europe, 90 ms over the Atlantic, 160 ms over
+/// the Pacific, 260 ms from Singapore to the United States. The shares and the spread in a region are ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regions(Vec<Region>);
 
@@ -67,7 +67,9 @@ impl FromStr for Regions {
         }
         let regions = text.split(',').map(|part| {
             let form = || {
-                format!("`{part}` is not a region: write NAME=SHARE:MEDIAN:SIGMA, such as near=60%:12ms:0.5, or `{NONE}`")
+                format!(
+                    "`{part}` is not a region: write NAME=SHARE:MEDIAN:SIGMA, such as near=60%:12ms:0.5, or `{NONE}`"
+                )
             };
             let (name, figures) = part.trim().split_once('=').ok_or_else(form)?;
             let [share, median, sigma] = *figures.split(':').collect::<Vec<_>>() else { return Err(form()) };

@@ -6,7 +6,7 @@ use domain::base::iana::Class;
 use domain::base::message_builder::{RecordSectionBuilder, StaticCompressor};
 use domain::base::{MessageBuilder, Record, Ttl};
 
-use crate::answer::Reply;
+use crate::answer::{Reply, ReplyKind};
 use crate::records::RrSet;
 
 /// How an answer is to be sent.
@@ -28,22 +28,25 @@ pub(crate) fn encode(
     shape: Shape,
     out: &mut Vec<u8>,
 ) -> bool {
-    if !shape.is_cut {
-        let all = [&reply.answer, &reply.authority, &reply.additional].map(|sets| &sets[..]);
-        if append(query, parsed, reply, shape, all, out) {
-            return false;
-        }
-        // Addresses beside an answer may be left out; those of a referral may not (RFC 9471).
-        let is_referral = reply.kind == crate::answer::ReplyKind::Referral;
-        if !is_referral && append(query, parsed, reply, shape, [all[0], all[1], &[]], out) {
-            return false;
-        }
+    let [answer, authority, additional] =
+        [&reply.answer, &reply.authority, &reply.additional].map(|sets| &sets[..]);
+    // Addresses beside an answer may be left out; those of a referral may not (RFC 9471).
+    let least = if reply.kind == ReplyKind::Referral { additional } else { &[] };
+    let whole = [[answer, authority, additional], [answer, authority, least]];
+    let fitting = whole.into_iter().find_map(|sections| {
+        let octets = octets_of(query, parsed, reply, shape.edns_size, sections)?;
+        (octets.len() <= shape.limit).then_some(octets)
+    });
+    if let Some(octets) = fitting.filter(|_| !shape.is_cut) {
+        out.extend_from_slice(&octets);
+        return false;
     }
     let begin = out.len();
     // Header, question and OPT fit into any limit that a query can ask for.
-    let cut = Shape { limit: usize::MAX, ..shape };
-    append(query, parsed, reply, cut, [&[], &[], &[]], out);
-    out[begin + 2] |= TC;
+    out.extend(octets_of(query, parsed, reply, shape.edns_size, [&[], &[], &[]]).unwrap_or_default());
+    if let Some(flags) = out.get_mut(begin + 2) {
+        *flags |= TC;
+    }
     true
 }
 
@@ -80,35 +83,26 @@ pub(crate) fn encode_formerr(query: &[u8], parsed: &Query<'_>, out: &mut Vec<u8>
     encode_refusal(query, parsed.question_end, FORMERR, out);
 }
 
-/// Appends the message, unless it is longer than the limit.
-fn append(
+/// The whole message; `None` where it is longer than any can be.
+fn octets_of(
     query: &[u8],
     parsed: &Query<'_>,
     reply: &Reply,
-    shape: Shape,
+    edns_size: Option<u16>,
     sections: [&[RrSet]; 3],
-    out: &mut Vec<u8>,
-) -> bool {
-    let begin = out.len();
-    let Some(octets) = sections_octets(&query[HEADER_LEN..parsed.question_end], sections) else {
-        return false;
-    };
-    out.extend_from_slice(&octets);
-    let header = &mut out[begin..begin + HEADER_LEN];
+) -> Option<Vec<u8>> {
+    let mut octets = sections_octets(&query[HEADER_LEN..parsed.question_end], sections)?;
+    let header = &mut octets[..HEADER_LEN];
     header[..2].copy_from_slice(&query[..2]);
     let aa = if reply.is_authoritative { AA } else { 0 };
     header[2] = QR | query[2] & RD | aa;
     header[3] = reply.rcode;
     header[4..6].copy_from_slice(&[0, 1]);
-    if let Some(size) = shape.edns_size {
+    if let Some(size) = edns_size {
         let dnssec_ok = parsed.edns.as_ref().is_some_and(|edns| edns.dnssec_ok);
-        append_opt(size, 0, dnssec_ok, begin, out);
+        append_opt(size, 0, dnssec_ok, 0, &mut octets);
     }
-    let fits = out.len() - begin <= shape.limit;
-    if !fits {
-        out.truncate(begin);
-    }
-    fits
+    Some(octets)
 }
 
 /// Header with its counts, question as it was asked, and records; `None` where they do not fit into a message.

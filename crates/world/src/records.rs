@@ -41,9 +41,9 @@ impl RrSet {
 }
 
 impl Hierarchy {
-    /// What a zone holds at a name in it that no delegation is above: `None` where the name does not exist, and an empty
-    /// list where it is there because there are names below it. Of a delegation its NS records. Wildcards are looked for
-    /// by their own name.
+    /// What a zone holds at a name in it that no delegation is above: `None` where the name does not exist, and an
+    /// empty list where it is there because there are names below it. Of a delegation its NS records. Wildcards are
+    /// looked for by their own name.
     pub(crate) fn node(&self, zone: &Zone, name: &Name) -> Option<Vec<RrSet>> {
         let parts = labels(name);
         let relative = parts.get(labels(&zone.apex).len()..)?;

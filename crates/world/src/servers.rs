@@ -59,7 +59,8 @@ impl Hierarchy {
         self.first_own() + self.rules.options.own_servers
     }
 
-    /// The servers of a zone. None of them is named below a zone that needs it itself to be found, unless there is glue.
+    /// The servers of a zone. None of them is named below a zone that needs it itself to be found, unless there is
+    /// glue.
     pub(crate) fn servers_of(&self, zone: &Zone) -> Vec<NameServer> {
         match zone.kind {
             Kind::Root => (0..ROOTS).map(|at| self.root_server(at)).collect(),

@@ -33,7 +33,8 @@ impl Signer {
         Signer { keys: Kept::new(KEYS), signatures: Kept::new(SIGNATURES), denial: Denial::new() }
     }
 
-    /// Completes an answer: records that only signed zones have, and where the client wants them, proofs and signatures.
+    /// Completes an answer: records that only signed zones have, and where the client wants them, proofs and
+    /// signatures.
     pub(crate) fn complete(
         &self,
         hierarchy: &Hierarchy,
@@ -356,8 +357,8 @@ mod tests {
         ds.key_tag() == key.key_tag() && ds.digest().as_ref() == digest(&SHA256, &octets).as_ref()
     }
 
-    /// Puts together what was signed from the records of a message, and verifies it: with `ring` what `p256` has signed,
-    /// and with `ed25519-dalek` what `ring` has.
+    /// Puts together what was signed from the records of a message, and verifies it: with `ring` what `p256` has
+    /// signed, and with `ed25519-dalek` what `ring` has.
     fn verify_set(apex: &Name, keys: &[Dnskey<Bytes>], found: &[ParsedRecord], owner: &Name, rtype: Rtype) {
         let of_owner = || found.iter().filter(|record| record.owner() == owner);
         let signature = of_owner().find_map(|record| match record.data() {

@@ -1,4 +1,5 @@
-//! The TCP side of a world: one thread, many connections, pipelined queries, answers in the order in which they are due.
+//! The TCP side of a world: one thread, many connections, pipelined queries, answers in the order in which they are
+//! due.
 //!
 //! A connection is made by the kernel at once. What the handshake would have taken is added to the first answer: it is
 //! due two round trips after the connection was accepted, and each other one a round trip after its query.

@@ -114,8 +114,8 @@ impl World {
         self.hierarchy.population.list.as_ref().map_or(0, |list| list.other_types)
     }
 
-    /// Handles a query that came to the address `local` from the port `peer_port`; appends the answer to `out`, if there
-    /// is one.
+    /// Handles a query that came to the address `local` from the port `peer_port`; appends the answer to `out`, if
+    /// there is one.
     pub(crate) fn handle(
         &self,
         query: &[u8],

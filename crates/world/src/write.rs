@@ -66,8 +66,8 @@ impl World {
         while let Some(zone) = zones.get(at).cloned() {
             if hierarchy.most_names(&zone) > MOST_CHAINED {
                 return Err(WorldError::Option(format!(
-                    "{} has more than {MOST_CHAINED} names, which are answered online and not written: make fewer zones, \
-                     such as --zones 100",
+                    "{} has more than {MOST_CHAINED} names, which are answered online and not written: make fewer \
+                     zones, such as --zones 100",
                     text(&zone.apex)
                 )));
             }
