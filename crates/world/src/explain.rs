@@ -28,9 +28,16 @@ pub struct Explanation {
     pub outcome: &'static str,
     /// The records at the name, an alias among them: TTL, type and data each.
     pub records: Vec<String>,
-    /// Why no resolver can find it: the first zone on the way that no usable server has, the aliases included. `None`
-    /// where it can be found.
+    /// Why no resolver can find it: the first zone on the way without a server that answers for it, the aliases
+    /// included. `None` where it can be found.
     pub unreachable: Option<String>,
+    /// The first zone on the way whose servers answer only queries without EDNS: since 2019 resolvers need not ask
+    /// so where a query was not answered, and then do not find it. `None` where it can be found with EDNS, or not at
+    /// all.
+    pub needs_plain: Option<String>,
+    /// The first signed zone on the way whose servers answer without EDNS only, so without signatures: a resolver that
+    /// validates does not believe them. `None` where it can be validated, or not be found with EDNS.
+    pub unverifiable: Option<String>,
     /// The name that it is an alias of.
     pub alias_of: Option<Box<Explanation>>,
 }
@@ -67,6 +74,17 @@ pub struct ExplainedServer {
     pub lame: Option<&'static str>,
 }
 
+/// What a resolver needs of the servers of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// An answer, whatever has to be tried.
+    Any,
+    /// An answer, if only FORMERR, to a query with EDNS.
+    Edns,
+    /// Of a signed zone its signatures.
+    Signatures,
+}
+
 impl World {
     /// The truth about a name.
     ///
@@ -101,34 +119,50 @@ impl Hierarchy {
         });
         let next = aliases_left.checked_sub(1);
         let alias_of = target.zip(next).map(|(target, left)| Box::new(self.explain(&target, left)));
-        let own = self.unreachable(&path).map(|zone| text(&zone.apex));
+        let failing = |need: Need, of_alias: fn(&Explanation) -> &Option<String>| {
+            let own = self.failing(&path, need).map(|zone| text(&zone.apex));
+            own.or_else(|| alias_of.as_deref().and_then(|alias| of_alias(alias).clone()))
+        };
+        let unreachable = failing(Need::Any, |alias| &alias.unreachable);
+        let needs_plain = failing(Need::Edns, |alias| &alias.needs_plain).filter(|_| unreachable.is_none());
+        let is_found = unreachable.is_none() && needs_plain.is_none();
+        let unverifiable = failing(Need::Signatures, |alias| &alias.unverifiable).filter(|_| is_found);
         let outcome = alias_of.as_ref().map_or(outcome.key(), |alias| alias.outcome);
         Explanation {
             name: text(name),
             zones,
             outcome,
             records: sets.iter().flat_map(record_texts).collect(),
-            unreachable: own.or_else(|| alias_of.as_ref().and_then(|alias| alias.unreachable.clone())),
+            unreachable,
+            needs_plain,
+            unverifiable,
             alias_of,
         }
     }
 
-    /// The first zone of a path that no resolver reaches.
-    pub(crate) fn unreachable<'a>(&self, path: &'a [Zone]) -> Option<&'a Zone> {
+    /// The first zone of a path without a server that gives what is needed.
+    fn failing<'a>(&self, path: &'a [Zone], need: Need) -> Option<&'a Zone> {
         let parents = std::iter::once(None).chain(path.iter().map(Some));
-        let pairs = path.iter().zip(parents);
-        pairs.filter(|(zone, parent)| !self.is_reachable(zone, *parent)).map(|(zone, _)| zone).next()
+        let mut pairs = path.iter().zip(parents);
+        pairs.find(|(zone, parent)| !self.gives(zone, *parent, need)).map(|(zone, _)| zone)
     }
 
-    /// Whether a zone has a server that answers for it, whose address can be found.
-    fn is_reachable(&self, zone: &Zone, parent: Option<&Zone>) -> bool {
+    /// Whether a zone has a server that gives what is needed, whose address can be found.
+    fn gives(&self, zone: &Zone, parent: Option<&Zone>, need: Need) -> bool {
         self.servers_of(zone).into_iter().any(|server| {
-            let is_silent = self.server(server.id).fault == Some(Fault::Silent);
-            if is_silent || self.lame(zone, server.id).is_some() {
+            let can = match self.server(server.id).fault {
+                Some(Fault::Silent) => false,
+                Some(Fault::EdnsDropped) => need == Need::Any,
+                Some(Fault::EdnsFormerr) => need != Need::Signatures || !self.is_signed(zone),
+                _ => true,
+            };
+            if !can || self.lame(zone, server.id).is_some() {
                 return false;
             }
-            // Of the root the addresses are known; a hoster's own zone has glue, so this ends.
-            has_glue(&server, parent) || self.unreachable(&self.path(&server.host)).is_none()
+            // Of the root the addresses are known; a hoster's own zone has glue, so this ends. Addresses of name
+            // servers need not be validated.
+            let of_host = if need == Need::Any { Need::Any } else { Need::Edns };
+            has_glue(&server, parent) || self.failing(&self.path(&server.host), of_host).is_none()
         })
     }
 
@@ -202,3 +236,35 @@ fn record_texts(set: &RrSet) -> impl Iterator<Item = String> + '_ {
 
 /// More than any chain of aliases has: one in the zone, and those over zones.
 const MOST_ALIASES: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::tests::options;
+
+    #[test]
+    fn what_faults_leave_of_a_zone_is_told() {
+        let of = |faults: &str| {
+            let flags = format!("--zones 1k --signed --own-servers 100 --share cname=0% --fault {faults}");
+            let world = World::new(&options(&flags)).unwrap();
+            let zone = text(&world.hierarchy.population.nth_zone(7));
+            let explanation = world.explain(&zone).unwrap();
+            let shown = explanation.to_text();
+            let told = [explanation.unreachable, explanation.needs_plain, explanation.unverifiable];
+            let told = told.map(|of| of.is_some());
+            (told, shown)
+        };
+        let cases = [
+            ("slow=100%", [false; 3], "A: answer\n"),
+            ("silent=100%", [true, false, false], "not to be found"),
+            ("lame=100%", [true, false, false], "not to be found"),
+            ("edns-dropped=100%", [false, true, false], "asked again without EDNS"),
+            ("edns-formerr=100%", [false, false, true], "not to be validated"),
+        ];
+        for (faults, expected, words) in cases {
+            let (told, shown) = of(faults);
+            assert_eq!(told, expected, "{faults}: {shown}");
+            assert!(shown.contains(words), "{faults}: {shown}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use dnsdyno_zones::Folder;
-use domain::base::iana::{Class, Rtype};
+use domain::base::iana::Class;
 use domain::base::zonefile_fmt::{DisplayKind, ZonefileFmt};
 use domain::base::{Record, Ttl};
 
@@ -136,6 +136,7 @@ fn file_of(zone: &Zone) -> String {
 mod tests {
     use std::fs;
 
+    use domain::base::iana::Rtype;
     use domain::zonefile::inplace::{Entry, Zonefile};
 
     use super::*;
