@@ -212,11 +212,17 @@ impl Explanation {
         for record in &self.records {
             let _ = writeln!(out, "  {record}");
         }
-        let _ = match &self.unreachable {
-            Some(zone) => {
+        let _ = match (&self.unreachable, &self.needs_plain, &self.unverifiable) {
+            (Some(zone), ..) => {
                 writeln!(out, "  not to be found: no server of {zone} that can be found answers for it")
             }
-            None => writeln!(out, "  A: {}", self.outcome),
+            (_, Some(zone), _) => {
+                writeln!(out, "  A: {}, if servers of {zone} are asked again without EDNS", self.outcome)
+            }
+            (.., Some(zone)) => {
+                writeln!(out, "  A: {}, and not to be validated: no EDNS at {zone}", self.outcome)
+            }
+            _ => writeln!(out, "  A: {}", self.outcome),
         };
         if let Some(alias) = &self.alias_of {
             out += &alias.to_text();
