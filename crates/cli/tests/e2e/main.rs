@@ -163,6 +163,7 @@ mod beside {
     pub(crate) mod small_inputs;
     pub(crate) mod sources;
     pub(crate) mod tcp;
+    pub(crate) mod threats;
     pub(crate) mod tune;
     pub(crate) mod versions;
     pub(crate) mod watch_page;
