@@ -36,6 +36,9 @@ pub(super) enum Effect {
     Factor(f64),
     /// A stage lets through so many queries a second: as it is, then with each value.
     Stage(Vec<f64>),
+    /// Multiplies what is answered by the first factor, and by the second one where the parameter of this number is
+    /// changed too.
+    Behind(usize, [f64; 2]),
     /// The server does not start with it.
     Fails,
 }
@@ -82,15 +85,19 @@ impl World {
     pub(super) fn truth(&self, changes: &Changes) -> f64 {
         let mut through = self.offered;
         let mut speed = self.speed;
+        let mut factor_of_all = 1.0;
         for (at, effect) in self.effects.iter().enumerate() {
             let steps = changes.get(&at).map_or(0, |value| value + 1);
             match effect {
                 Effect::Factor(factor) => speed *= factor.powi(steps as i32),
                 Effect::Stage(capacities) => through = through.min(capacities[steps]),
-                Effect::None { .. } | Effect::Fails => {}
+                Effect::Behind(other, factors) if steps > 0 => {
+                    factor_of_all *= factors[usize::from(changes.contains_key(other))];
+                }
+                Effect::None { .. } | Effect::Behind(..) | Effect::Fails => {}
             }
         }
-        through.min(speed)
+        through.min(speed) * factor_of_all
     }
 
     fn trial(&mut self, changes: &Changes) -> Shown {
@@ -107,7 +114,7 @@ impl World {
             |at: usize, capacities: &[f64]| capacities[changes.get(&at).map_or(0, |value| value + 1)];
         let moved = self.effects.iter().enumerate().map(|(at, effect)| match effect {
             Effect::None { moves } => *moves,
-            Effect::Factor(_) | Effect::Fails => true,
+            Effect::Factor(_) | Effect::Behind(..) | Effect::Fails => true,
             Effect::Stage(capacities) => capacity(at, capacities) <= truth,
         });
         // Of those that hold nothing up, one in ten says the same.

@@ -147,6 +147,22 @@ fn what_a_diagnosis_has_named_is_compared_first() {
 }
 
 #[test]
+fn what_was_worse_behind_a_bottleneck_is_tried_again_where_that_is_gone() {
+    let mut found = 0;
+    for seed in 0..20 {
+        // Few: each is compared on the first base.
+        let mut effects = decoys(3);
+        effects[0] = Effect::Stage(vec![5_000.0, 15_000.0]);
+        effects[1] = Effect::Behind(0, [0.8, 1.2]);
+        let mut world = World::new(effects, seed);
+        let Verdict::Gains(gains) = world.answer(world.night(seed)).verdict else { continue };
+        let parts: Vec<usize> = gains.parts.iter().map(|part| part.parameter).collect();
+        found += u32::from(parts == [0, 1]);
+    }
+    assert!(found >= 15, "{found} of 20");
+}
+
+#[test]
 fn a_limit_that_is_far_too_low_is_found_although_its_next_step_does_not_gain() {
     let mut found = 0;
     for seed in 0..20 {

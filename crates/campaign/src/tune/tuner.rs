@@ -73,6 +73,8 @@ struct Seen {
     screened: Option<Screened>,
     /// The difference of its best value and its interval, in logarithms.
     compared: Option<(f64, f64, f64)>,
+    /// Whether it was worse than what is changed now, without it.
+    is_worse: bool,
     failed: Option<String>,
     is_dropped: bool,
     trials: u32,
@@ -348,6 +350,10 @@ impl Tuner {
                 if let Some(new) = found.filter(is_better) {
                     seen.compared = Some(new);
                 }
+                let of_it = compare.arms.iter().filter(|other| other.parameter == arm.parameter);
+                seen.is_worse = of_it
+                    .map(|other| compare.found(other))
+                    .all(|found| found.is_some_and(|(_, _, to)| to < 0.0));
                 seen.failed = arm.failed.clone().or(seen.failed.take());
             }
         }
@@ -366,7 +372,9 @@ impl Tuner {
             }
             return;
         };
+        // What was worse behind one bottleneck may help where that is gone.
         self.compared.clear();
+        self.seen.iter_mut().for_each(|seen| seen.is_worse = false);
         self.base.insert(arm.parameter, arm.value);
         match self.found.iter_mut().find(|(parameter, _)| *parameter == arm.parameter) {
             // A further step of what was found before.
@@ -479,9 +487,8 @@ impl Tuner {
     /// them.
     fn candidates(&self) -> Vec<usize> {
         let may = |(at, seen): (usize, &Seen)| {
-            let is_worse = seen.compared.is_some_and(|(_, _, to)| to < 0.0);
             let is_left = !self.values_of(at).is_empty();
-            (seen.is_possible && is_left && seen.failed.is_none() && !is_worse).then_some(at)
+            (seen.is_possible && is_left && seen.failed.is_none() && !seen.is_worse).then_some(at)
         };
         self.seen.iter().enumerate().filter_map(may).collect()
     }
