@@ -9,6 +9,7 @@ use dnsdyno_text::layout::{NOTHING, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 
+use super::mlrsearch::{goal_answer, goal_text};
 use crate::find::{
     FindNote, Finding, IntervalKind, Method, Outcome, Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
 };
@@ -80,6 +81,10 @@ pub fn answer_line(finding: &Finding) -> String {
         _ => counted(trials, "trial", "trials"),
     };
     let spent = format!("{trials}, {}", length(took_ns));
+    let goals: Vec<String> = finding.goal_results().map(|result| goal_answer(result, unit)).collect();
+    if !goals.is_empty() {
+        return format!("{}, {spent}", goals.join("; "));
+    }
     match &finding.outcome {
         Outcome::Capacity { load, from, to, interval } => {
             let bounds = format!("{}..{}", rate(*from), rate(*to));
@@ -98,6 +103,9 @@ pub fn answer_line(finding: &Finding) -> String {
                         "throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}",
                         rate(*load)
                     )
+                }
+                IntervalKind::RelevantBounds => {
+                    format!("capacity {bounds} {unit} (Relevant Lower and Upper Bound), {spent}")
                 }
                 IntervalKind::Range => format!(
                     "capacity about {} {unit} ({bounds} by the different rules), {spent}",
@@ -272,6 +280,7 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Knee { rule, load, at_ns, figures } => {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
+        FindNote::GoalResult(result) => goal_text(result, unit),
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
 }
