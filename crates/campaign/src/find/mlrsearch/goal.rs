@@ -262,19 +262,22 @@ fn share(
 fn loss_ratio(name: &str, part: &str) -> Result<f64, GoalError> {
     let expected =
         Expectation::parse(part).map_err(|error| GoalError::Criterion { name: name.to_owned(), error })?;
-    match (expected.metric, expected.comparison, expected.bound) {
-        (
-            Metric::Queries(QueryCount::Lost),
-            Comparison::LessOrEqual | Comparison::Equal,
-            Bound::Share(0.0),
-        ) => Ok(0.0),
-        (
-            Metric::Queries(QueryCount::Lost),
-            Comparison::Less | Comparison::LessOrEqual,
-            Bound::Share(share),
-        ) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err(GoalError::NotLoss { name: name.to_owned(), part: shown(part, MOST_SHOWN).into_owned() }),
-    }
+    let share = match expected.bound {
+        Bound::Share(share) => Some(share),
+        // `loss=0` is a number of queries, and no share of them.
+        Bound::Count(0.0) => Some(0.0),
+        _ => None,
+    };
+    let is_allowed = |share: &f64| match expected.comparison {
+        Comparison::Equal => *share == 0.0,
+        Comparison::Less => *share > 0.0 && *share < 1.0,
+        Comparison::LessOrEqual => *share < 1.0,
+        Comparison::Greater | Comparison::GreaterOrEqual => false,
+    };
+    let is_loss = expected.metric == Metric::Queries(QueryCount::Lost);
+    let not_loss =
+        || GoalError::NotLoss { name: name.to_owned(), part: shown(part, MOST_SHOWN).into_owned() };
+    share.filter(is_allowed).filter(|_| is_loss).ok_or_else(not_loss)
 }
 
 fn out_of_range(name: &str, part: &str, needs: &'static str) -> GoalError {
@@ -356,13 +359,13 @@ mod tests {
 
     #[test]
     fn trials_grow_by_ten_times_at_most() {
-        let of = |text: &str| -> Vec<f64> {
-            goals(&[text]).unwrap()[0].trial_lengths_ns().iter().map(|ns| *ns as f64 * 1e-9).collect()
+        let of = |text: &str| -> Vec<u64> {
+            goals(&[text]).unwrap()[0].trial_lengths_ns().iter().map(|ns| ns / 1_000_000).collect()
         };
-        assert_eq!(of("a: loss=0"), [1.0, 10.0]);
-        assert_eq!(of("a: loss=0, 1 s"), [1.0]);
-        assert_eq!(of("a: loss=0, 60 s"), [1.0, 7.746, 60.0]);
-        assert_eq!(of("a: loss=0, 500ms"), [0.5]);
+        assert_eq!(of("a: loss=0"), [1_000, 10_000]);
+        assert_eq!(of("a: loss=0, 1 s"), [1_000]);
+        assert_eq!(of("a: loss=0, 60 s"), [1_000, 7_746, 60_000]);
+        assert_eq!(of("a: loss=0, 500ms"), [500]);
     }
 
     #[test]

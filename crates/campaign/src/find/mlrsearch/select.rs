@@ -6,7 +6,8 @@
 //!            halve
 //!   10 s     the bounds that were found, again with longer trials: the lower one first; where one of them does not
 //!            hold, further from it
-//!   …        as many lengths as the goal has; the last one is its Goal Final Trial Duration
+//!   …        as many lengths as the goal has; the last one is its Goal Final Trial Duration. Where the bounds are far from
+//!            those of the shorter trials, the short ones begin again
 //! ```
 
 use super::bounds::{Loads, Relevant};
@@ -61,13 +62,16 @@ struct Target {
 impl Selection {
     pub(super) fn new(goal: &SearchGoal) -> Selection {
         let lengths = goal.trial_lengths_ns();
-        let last = lengths.len() - 1;
-        let stage = |(at, length_ns): (usize, u64)| match at == last {
-            true => goal.clone(),
-            // One trial decides.
-            false => SearchGoal { final_trial_ns: length_ns, duration_sum_ns: length_ns, ..goal.clone() },
+        // Before the last stage one trial decides, also where it is as long as those of the last.
+        let is_last = |length_ns: u64| length_ns == goal.final_trial_ns;
+        let single = |length_ns: u64| SearchGoal {
+            final_trial_ns: length_ns,
+            duration_sum_ns: length_ns,
+            ..goal.clone()
         };
-        let stages = lengths.into_iter().enumerate().map(stage).collect();
+        let is_alone = lengths.len() == 1 && goal.duration_sum_ns > goal.final_trial_ns;
+        let before = lengths.into_iter().filter(|length_ns| is_alone || !is_last(*length_ns)).map(single);
+        let stages = before.chain([goal.clone()]).collect();
         Selection { stages, stage: 0, hint: Relevant::default(), target: None, misses: 0 }
     }
 
@@ -88,6 +92,10 @@ impl Selection {
                         let is_missed = target.expected.is_some_and(|expected| expected != found);
                         self.misses += u32::from(is_missed);
                         self.target = None;
+                        if self.stage > 0 && self.misses >= MISSES_TO_START_AGAIN {
+                            (self.stage, self.hint, self.misses) = (0, Relevant::default(), 0);
+                            continue;
+                        }
                     }
                 }
             }
@@ -163,7 +171,8 @@ impl Selection {
         Target { load: below.min(upper * (1.0 - goal.width)), expected }
     }
 
-    /// A load between two bounds: beside where a hard limit would be, or else in the middle.
+    /// A load between two bounds: beside where a hard limit would be, as near to a bound that there is as the width
+    /// allows, or else in the middle.
     fn between(
         &self,
         loads: &Loads,
@@ -172,16 +181,29 @@ impl Selection {
         (lower, upper): (f64, f64),
     ) -> Option<Target> {
         let middle = range.halved(lower, upper)?;
-        let beside = goal.width * BESIDE * self.reach();
-        let limit = hard_limit(loads, goal, upper).filter(|limit| (lower..upper).contains(limit));
-        let limit = limit.filter(|_| beside < 1.0);
-        let of = |load: f64, expected| Target { load: range.rounded(load), expected: Some(expected) };
-        let below = limit.map(|limit| of(limit * (1.0 - beside), LoadClass::LowerBound));
-        let above = limit.map(|limit| of(limit * (1.0 + beside), LoadClass::UpperBound));
-        let is_inside = |target: &Target, most: f64| target.load > lower && target.load < most;
-        let expected = below.filter(|below| is_inside(below, upper));
-        let expected = expected.or(above.filter(|above| is_inside(above, middle)));
-        Some(expected.unwrap_or(Target { load: middle, expected: None }))
+        let width = goal.width * NEARLY;
+        let limit = hard_limit(loads, goal, upper);
+        let is_clear = |one: f64, other: f64| one < other * (1.0 - goal.width * CLEAR);
+        let (above, below) = (lower / (1.0 - width), upper * (1.0 - width));
+        let (load, expected) = match limit {
+            Some(limit) if is_clear(lower, limit) && is_clear(limit, above) => (above, LoadClass::UpperBound),
+            Some(limit) if is_clear(below, limit) && is_clear(limit, upper) => (below, LoadClass::LowerBound),
+            Some(limit) if limit > lower => {
+                (limit * (1.0 - goal.width * BESIDE * self.reach()), LoadClass::LowerBound)
+            }
+            // The limit is higher than it seemed.
+            Some(_) => (lower * (1.0 + width * self.reach()), LoadClass::UpperBound),
+            None => return Some(Target { load: middle, expected: None }),
+        };
+        let load = range.rounded(load);
+        // What is expected above a bound is near it, or the middle tells more.
+        let most = if expected == LoadClass::UpperBound && load > above * 1.001 { middle } else { upper };
+        let is_inside = load > lower && load < most;
+        Some(if is_inside {
+            Target { load, expected: Some(expected) }
+        } else {
+            Target { load: middle, expected: None }
+        })
     }
 
     /// How much further than at first a bound is looked for.
@@ -240,8 +262,18 @@ fn hard_limit(loads: &Loads, goal: &SearchGoal, upper: f64) -> Option<f64> {
     loads.forwarding_rate(goal, upper).map(|rate| rate / (1.0 - goal.loss_ratio)).filter(|limit| *limit > 0.0)
 }
 
-/// How far beside an expected limit the bounds are tried, in widths: both are then within the width of each other.
+/// How far below an expected limit a bound is tried, in widths: one above it is then within the width of it.
 const BESIDE: f64 = 0.4;
+
+/// How far from a bound the other one is tried, in widths: loads have four digits.
+const NEARLY: f64 = 0.9;
+
+/// A load that is so far from an expected limit, in widths, is on one side of it.
+const CLEAR: f64 = 0.1;
+
+/// After so many misses in one stage, its bounds are far from those of the shorter trials before, as where one of them
+/// was disturbed: short trials find the place sooner than long ones.
+const MISSES_TO_START_AGAIN: u32 = 3;
 
 /// Loads have four digits.
 const LEAST_STEP: f64 = 0.001;

@@ -260,20 +260,19 @@ fn what_a_queue_hides_in_short_trials_is_corrected_by_the_long_ones() {
 
 #[test]
 fn the_exceed_ratio_decides_between_the_worst_trials_and_the_usual_ones() {
-    // One trial of five has a bad second, whatever its load.
-    let mean = |goal: &str| {
-        let bounds = (0..20).filter_map(|seed| {
-            let mut server = Imaginary::new(Kind::BadSeconds(0.2), 20_000.0, seed);
+    // One trial of ten has a bad second, whatever its load.
+    let middle = |goal: &str| {
+        let bound = |seed| {
+            let mut server = Imaginary::new(Kind::BadSeconds(0.1), 20_000.0, seed);
             let finding = search(&options(&[goal]), &mut server).1;
-            results(&finding)[0].lower
-        });
-        let bounds: Vec<f64> = bounds.collect();
-        bounds.iter().sum::<f64>() / 20.0
+            results(&finding)[0].lower.unwrap_or(0.0)
+        };
+        crate::statistics::median(&mut (0..21).map(bound).collect::<Vec<f64>>())
     };
     let (usual, worst) =
-        (mean("a: loss=0, 5 s, sum=25 s, exceed=50%"), mean("a: loss=0, 5 s, sum=25 s, exceed=0%"));
-    assert!(usual > 0.9 * 20_000.0, "{usual}");
-    assert!(worst < 0.8 * usual, "{worst} and {usual}");
+        (middle("a: loss=0, 5 s, sum=25 s, exceed=50%"), middle("a: loss=0, 5 s, sum=25 s, exceed=0%"));
+    assert!((19_700.0..=20_100.0).contains(&usual), "{usual}");
+    assert!(worst < 0.98 * usual, "{worst} and {usual}");
 }
 
 #[test]
@@ -419,7 +418,7 @@ fn a_search_that_learns_the_same_records_again_is_in_the_same_state() {
     let settings = Settings::new(&options(&[]), &Draft::default()).unwrap();
     let mut server = Imaginary::new(Kind::Noise(0.03), 40_000.0, 5);
     let (mut search, mut records) = (MultipleLossRatio::new(settings.clone()), Vec::new());
-    for _ in 0..15 {
+    for _ in 0..10 {
         let Step::Run(request) = search.next() else { break };
         records.push(server.trial(&request));
         search.learn(&records[records.len() - 1]);
@@ -450,6 +449,73 @@ fn every_search_ends_whatever_the_server_does() {
             for result in results(&finding) {
                 let is_regular = result.width().is_some_and(|width| width <= result.goal.width * 1.000_001);
                 assert_eq!(is_regular, result.irregular.is_none(), "{kind:?}: {result:?}");
+            }
+        }
+    }
+}
+
+/// What FD.io's MLRsearch 1.2.1 gives, by the authors of the RFC; `benchsuite/mlrsearch.py` writes it.
+const OF_FDIO: &str = include_str!("fdio.json");
+
+#[test]
+fn random_sets_of_trials_are_classified_as_by_the_program_of_the_authors() {
+    let of_fdio: Value = serde_json::from_str(OF_FDIO).unwrap();
+    let cases = of_fdio["classified"].as_array().unwrap();
+    assert!(cases.len() >= 200);
+    for case in cases {
+        let number = |key: &str| case["goal"][key].as_f64().unwrap();
+        let whole = |key: &str| case["goal"][key].as_u64().unwrap() * S;
+        let goal = SearchGoal {
+            name: "a".to_owned(),
+            loss_ratio: number("loss_ratio"),
+            final_trial_ns: whole("final_s"),
+            duration_sum_ns: whole("sum_s"),
+            exceed_ratio: number("exceed_ratio"),
+            width: 0.005,
+            initial_trial_ns: S,
+        };
+        let trial = |pair: &Value| {
+            let (seconds, lost) = (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
+            let (load, queries) = (10_000.0, seconds * 10_000);
+            TrialResult {
+                load,
+                duration_ns: seconds * S,
+                queries,
+                lost,
+                ours: 0,
+                is_made: true,
+                grows: false,
+            }
+        };
+        let trials: Vec<TrialResult> = case["trials"].as_array().unwrap().iter().map(trial).collect();
+        let class = match DurationSums::of(&goal, &trials).classify(&goal).class {
+            LoadClass::LowerBound => "lower",
+            LoadClass::UpperBound => "upper",
+            LoadClass::Undecided => "undecided",
+        };
+        assert_eq!(case["class"], class, "{case}");
+        if let Some(loss_ratio) = case["loss_ratio"].as_f64() {
+            let found = conditional_throughput(&goal, &trials).unwrap();
+            assert!((found - 10_000.0 * (1.0 - loss_ratio)).abs() < 1e-6, "{found}: {case}");
+        }
+    }
+}
+
+#[test]
+fn on_servers_without_noise_the_bounds_agree_with_those_of_the_program_of_the_authors() {
+    let of_fdio: Value = serde_json::from_str(OF_FDIO).unwrap();
+    for set in of_fdio["searches"].as_array().unwrap() {
+        let goals: Vec<&str> =
+            set["goals"].as_array().unwrap().iter().map(|goal| goal.as_str().unwrap()).collect();
+        for theirs in set["searches"].as_array().unwrap() {
+            let (_, finding) = of(Kind::Hard, theirs["limit"].as_f64().unwrap(), &goals);
+            for (ours, theirs) in results(&finding).iter().zip(theirs["bounds"].as_array().unwrap()) {
+                let number = |key: &str| theirs[key].as_f64().unwrap();
+                let (lower, upper) = (ours.lower.unwrap(), ours.upper.unwrap());
+                // Both hold one limit, and are no wider than 0.5 %: they overlap.
+                assert!(lower <= number("upper") && number("lower") <= upper, "{lower}..{upper}: {theirs}");
+                let apart = ours.conditional_throughput.unwrap() / number("throughput") - 1.0;
+                assert!(apart.abs() <= 0.005, "{apart}: {theirs}");
             }
         }
     }
