@@ -86,9 +86,9 @@ impl DurationSums {
     }
 }
 
-/// The Conditional Throughput of a load: the Trial Forwarding Rate of the full-length trial at the quantile that the Goal
-/// Exceed Ratio says, where what is missing of the Goal Duration Sum has lost everything. `None` without a full-length
-/// trial.
+/// The Conditional Throughput of a load: the Trial Forwarding Rate of the full-length trial at the quantile that the
+/// Goal Exceed Ratio says, where what is missing of the Goal Duration Sum has lost everything. `None` without a
+/// full-length trial.
 pub(super) fn conditional_throughput<'a>(
     goal: &SearchGoal,
     trials: impl IntoIterator<Item = &'a TrialResult>,

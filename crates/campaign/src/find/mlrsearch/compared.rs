@@ -106,8 +106,8 @@ impl Row {
     }
 }
 
-/// The methods, with their usual settings. Of `mlrsearch` also with one goal, with the settings that FD.io's program has
-/// where none are given, and with the goal that the RFC gives for RFC 2544.
+/// The methods, with their usual settings. Of `mlrsearch` also with one goal, with the settings that FD.io's program
+/// has where none are given, and with the goal that the RFC gives for RFC 2544.
 fn methods(kind: Kind) -> Vec<(&'static str, Options)> {
     let of = |method: &str, goals: &[&str]| Options {
         method: Some(method.to_owned()),

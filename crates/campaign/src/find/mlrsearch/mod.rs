@@ -82,8 +82,8 @@ impl MultipleLossRatio {
         Range { start, least, most, is_whole: self.settings.what == What::Clients }
     }
 
-    /// The next trial of the first goal that has no result yet. Strict goals come first: their loads are the lowest, and a
-    /// trial at a low load can end what was found above it.
+    /// The next trial of the first goal that has no result yet. Strict goals come first: their loads are the lowest,
+    /// and a trial at a low load can end what was found above it.
     fn decide(&mut self) -> Option<Next> {
         if self.trials.len() >= self.settings.most_trials as usize {
             return None;

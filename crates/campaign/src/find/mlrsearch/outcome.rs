@@ -1,5 +1,5 @@
-//! A Trial Result of RFC 9971: the Trial Input, which is a load and a duration, and the Trial Output that classification
-//! needs.
+//! A Trial Result of RFC 9971: the Trial Input, which is a load and a duration, and the Trial Output that
+//! classification needs.
 //!
 //! The Trial Forwarding Ratio of a DNS server is the share of the queries that were answered in time; the Trial Loss
 //! Ratio is the rest. The Trial Effective Duration is the Trial Duration.

@@ -1,5 +1,5 @@
-//! The Goal Result of RFC 9971: regular where the Relevant Bounds are as near as the Goal Width asks, else irregular, with
-//! the reason.
+//! The Goal Result of RFC 9971: regular where the Relevant Bounds are as near as the Goal Width asks, else irregular,
+//! with the reason.
 
 use super::bounds::{Loads, Relevant};
 use super::classification::{DurationSums, ExceedRatios};

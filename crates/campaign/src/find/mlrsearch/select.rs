@@ -1,13 +1,12 @@
 //! Which trial comes next for one goal: the Controller's freedom, which RFC 9971 leaves open.
 //!
 //! ```text
-//!   1 s      double from the first load until a trial is high-loss; then by its forwarding rate to where a server with
-//!            a hard limit has its bounds, a little below and a little above; where that misses, four times as far; then
-//!            halve
-//!   10 s     the bounds that were found, again with longer trials: the lower one first; where one of them does not
-//!            hold, further from it
-//!   …        as many lengths as the goal has; the last one is its Goal Final Trial Duration. Where the bounds are far from
-//!            those of the shorter trials, the short ones begin again
+//!   1 s    double from the first load until a trial is high-loss; then by its forwarding rate to where a server with a
+//!          hard limit has its bounds; where that misses, four times as far; then halve
+//!   10 s   the bounds that were found, again with longer trials: the lower one first; where one of them does not hold,
+//!          further from it
+//!   …      as many lengths as the goal has; the last one is its Goal Final Trial Duration. Where the bounds are far
+//!          above those of the short trials, these begin again, once
 //! ```
 
 use super::bounds::{Loads, Relevant};
@@ -27,6 +26,8 @@ pub(super) struct Selection {
     target: Option<Target>,
     /// How often a bound of this stage was not where it was expected.
     misses: u32,
+    /// Whether the short trials have begun again.
+    has_begun_again: bool,
 }
 
 /// A Trial Input.
@@ -72,7 +73,14 @@ impl Selection {
         let is_alone = lengths.len() == 1 && goal.duration_sum_ns > goal.final_trial_ns;
         let before = lengths.into_iter().filter(|length_ns| is_alone || !is_last(*length_ns)).map(single);
         let stages = before.chain([goal.clone()]).collect();
-        Selection { stages, stage: 0, hint: Relevant::default(), target: None, misses: 0 }
+        Selection {
+            stages,
+            stage: 0,
+            hint: Relevant::default(),
+            target: None,
+            misses: 0,
+            has_begun_again: false,
+        }
     }
 
     /// The next trial; `None` where the goal has its result, or cannot have more.
@@ -92,9 +100,8 @@ impl Selection {
                         let is_missed = target.expected.is_some_and(|expected| expected != found);
                         self.misses += u32::from(is_missed);
                         self.target = None;
-                        if self.stage > 0 && self.misses >= MISSES_TO_START_AGAIN {
-                            (self.stage, self.hint, self.misses) = (0, Relevant::default(), 0);
-                            continue;
+                        if found == LoadClass::LowerBound {
+                            self.begin_again();
                         }
                     }
                 }
@@ -206,6 +213,15 @@ impl Selection {
         })
     }
 
+    /// Begins again with short trials where the bounds are far above those of the short trials before, as where one of
+    /// them was disturbed at a low load; once, because a limit that rises all the time would never be reached.
+    fn begin_again(&mut self) {
+        if self.stage > 0 && self.misses >= MISSES_TO_BEGIN_AGAIN && !self.has_begun_again {
+            (self.stage, self.hint, self.misses) = (0, Relevant::default(), 0);
+            self.has_begun_again = true;
+        }
+    }
+
     /// How much further than at first a bound is looked for.
     fn reach(&self) -> f64 {
         4f64.powi(self.misses.min(10) as i32)
@@ -271,9 +287,8 @@ const NEARLY: f64 = 0.9;
 /// A load that is so far from an expected limit, in widths, is on one side of it.
 const CLEAR: f64 = 0.1;
 
-/// After so many misses in one stage, its bounds are far from those of the shorter trials before, as where one of them
-/// was disturbed: short trials find the place sooner than long ones.
-const MISSES_TO_START_AGAIN: u32 = 3;
+/// After so many misses short trials find the place sooner than long ones.
+const MISSES_TO_BEGIN_AGAIN: u32 = 3;
 
 /// Loads have four digits.
 const LEAST_STEP: f64 = 0.001;

@@ -49,8 +49,8 @@ pub(super) fn goal_text(result: &GoalResult, unit: &str) -> String {
     let (growing, of) = result.growing;
     if growing > 0 {
         text += &format!(
-            "; in {growing} of {of} trials without too much loss at the Relevant Lower Bound the queue grew to the end: \
-             this load is not held, only not lost yet; a longer Goal Final Trial Duration gives a lower bound"
+            "; in {growing} of {of} trials without too much loss at the Relevant Lower Bound the queue grew to the \
+             end: this load is not held, only not lost yet; a longer Goal Final Trial Duration gives a lower bound"
         );
     }
     text

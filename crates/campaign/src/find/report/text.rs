@@ -87,31 +87,7 @@ pub fn answer_line(finding: &Finding) -> String {
     }
     match &finding.outcome {
         Outcome::Capacity { load, from, to, interval } => {
-            let bounds = format!("{}..{}", rate(*from), rate(*to));
-            match interval {
-                IntervalKind::Confidence => {
-                    format!("capacity {} {unit}, 95 %: {bounds}, {spent}", rate(*load))
-                }
-                IntervalKind::Bracket => {
-                    format!(
-                        "capacity {} {unit} (the highest step that passed), the next failed: {bounds}, {spent}",
-                        rate(*load)
-                    )
-                }
-                IntervalKind::Percentiles => {
-                    format!(
-                        "throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}",
-                        rate(*load)
-                    )
-                }
-                IntervalKind::RelevantBounds => {
-                    format!("capacity {bounds} {unit} (Relevant Lower and Upper Bound), {spent}")
-                }
-                IntervalKind::Range => format!(
-                    "capacity about {} {unit} ({bounds} by the different rules), {spent}",
-                    rate(*load)
-                ),
-            }
+            format!("{}, {spent}", capacity(*load, (*from, *to), *interval, unit))
         }
         Outcome::AtLeast { load, why } => {
             let why = match why {
@@ -142,6 +118,22 @@ pub fn answer_line(finding: &Finding) -> String {
             rate(*load),
             load_unit(finding)
         ),
+    }
+}
+
+/// A limit with its bounds, and what these are.
+fn capacity(load: f64, (from, to): (f64, f64), interval: IntervalKind, unit: &str) -> String {
+    let (load, bounds) = (rate(load), format!("{}..{}", rate(from), rate(to)));
+    match interval {
+        IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
+        IntervalKind::Bracket => {
+            format!("capacity {load} {unit} (the highest step that passed), the next failed: {bounds}")
+        }
+        IntervalKind::Percentiles => {
+            format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
+        }
+        IntervalKind::RelevantBounds => format!("capacity {bounds} {unit} (Relevant Lower and Upper Bound)"),
+        IntervalKind::Range => format!("capacity about {load} {unit} ({bounds} by the different rules)"),
     }
 }
 
