@@ -10,6 +10,7 @@ use super::*;
 use crate::find::imaginary::{Imaginary, Kind};
 use crate::find::report::{FINDING_FILE, ReadFinding, answer_line, finding_json, finding_text};
 use crate::find::{Method, Options};
+use crate::statistics::median;
 use crate::step::Step;
 
 const S: u64 = 1_000_000_000;
@@ -268,7 +269,7 @@ fn the_exceed_ratio_decides_between_the_worst_trials_and_the_usual_ones() {
             let finding = search(&options(&[goal]), &mut server).1;
             results(&finding)[0].lower.unwrap_or(0.0)
         };
-        crate::statistics::median(&mut (0..21).map(bound).collect::<Vec<f64>>())
+        median(&mut (0..21).map(bound).collect::<Vec<f64>>())
     };
     let (usual, worst) =
         (middle("a: loss=0, 5 s, sum=25 s, exceed=50%"), middle("a: loss=0, 5 s, sum=25 s, exceed=0%"));
@@ -509,8 +510,11 @@ fn on_servers_without_noise_the_bounds_agree_with_those_of_the_program_of_the_au
     for set in of_fdio["searches"].as_array().unwrap() {
         let goals: Vec<&str> =
             set["goals"].as_array().unwrap().iter().map(|goal| goal.as_str().unwrap()).collect();
+        let (mut ours_s, mut theirs_s) = (Vec::new(), Vec::new());
         for theirs in set["searches"].as_array().unwrap() {
             let (_, finding) = of(Kind::Hard, theirs["limit"].as_f64().unwrap(), &goals);
+            ours_s.push(finding.trials.iter().map(|trial| trial.lasted_ns as f64 * 1e-9).sum());
+            theirs_s.push(theirs["seconds"].as_f64().unwrap());
             for (ours, theirs) in results(&finding).iter().zip(theirs["bounds"].as_array().unwrap()) {
                 let number = |key: &str| theirs[key].as_f64().unwrap();
                 let (lower, upper) = (ours.lower.unwrap(), ours.upper.unwrap());
@@ -520,5 +524,9 @@ fn on_servers_without_noise_the_bounds_agree_with_those_of_the_program_of_the_au
                 assert!(apart.abs() <= 0.005, "{apart}: {theirs}");
             }
         }
+        // Seconds of load; ours need not be fewer, but a change that makes them many is seen.
+        let (ours_s, theirs_s) = (median(&mut ours_s), median(&mut theirs_s));
+        println!("{goals:?}: {ours_s:.0} s of load, FD.io's {theirs_s:.0} s");
+        assert!(ours_s <= 1.5 * theirs_s, "{goals:?}: {ours_s} and {theirs_s}");
     }
 }
