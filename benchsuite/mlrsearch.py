@@ -5,10 +5,15 @@ noise are, and of what the load classification and the conditional throughput of
 
     python3 -m venv /tmp/mlrsearch && /tmp/mlrsearch/bin/pip install MLRsearch==1.2.1
     /tmp/mlrsearch/bin/python benchsuite/mlrsearch.py > crates/campaign/src/find/mlrsearch/fdio.json
+
+With the word `noise` it prints how often its bounds hold a limit that differs by 3 % from trial to trial.
 """
 
 import json
+import math
 import random
+import statistics
+import sys
 from importlib.metadata import version
 
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
@@ -46,13 +51,25 @@ class HardLimit(AbstractMeasurer):
         )
 
 
+class NoisyLimit(HardLimit):
+    """One whose limit differs by so much from trial to trial (standard deviation)."""
+
+    def __init__(self, limit, noise, draw):
+        super().__init__(limit)
+        self.middle, self.noise, self.draw = limit, noise, draw
+
+    def measure(self, intended_duration, intended_load):
+        self.limit = self.middle * math.exp(self.noise * self.draw.gauss(0.0, 1.0))
+        return super().measure(intended_duration=intended_duration, intended_load=intended_load)
+
+
 def goals_of(settings):
     return [SearchGoal(**goal, preceding_targets=2, expansion_coefficient=2, fail_fast=False) for goal in settings]
 
 
-def search(limit, settings):
+def search(server, settings):
     """The bounds that it finds for each goal."""
-    server = HardLimit(limit)
+    limit = server.limit
     config = Config()
     config.goals = goals_of(settings)
     config.max_load, config.min_load = 1e6, 200.0
@@ -116,6 +133,25 @@ def classified(draw):
     return case
 
 
+def noise():
+    """How often the bounds of a lossless goal hold a limit with noise."""
+    draw = random.Random(9971)
+    base = {"exceed_ratio": 0.5, "relative_width": 0.005, "initial_trial_duration": 1.0, "loss_ratio": 0.0}
+    for name, changed in [
+        ("10 s, sum=30 s", {"final_trial_duration": 10.0, "duration_sum": 30.0}),
+        ("1 s, sum=21 s", {"final_trial_duration": 1.0, "duration_sum": 21.0}),
+        ("60 s, exceed=0%", {"final_trial_duration": 60.0, "duration_sum": 60.0, "exceed_ratio": 0.0}),
+    ]:
+        held, seconds, searches = 0, [], 200
+        for _ in range(searches):
+            limit = 3_000 * 100 ** draw.random()
+            found = search(NoisyLimit(limit, 0.03, draw), [{**base, **changed}])
+            bounds = found["bounds"][0]
+            held += bounds["lower"] <= limit <= bounds["upper"]
+            seconds.append(found["seconds"])
+        print(f"{name}: {held} of {searches} hold the limit, {statistics.median(seconds):.0f} s of load, median")
+
+
 def main():
     draw = random.Random(9971)
     base = {"exceed_ratio": 0.5, "relative_width": 0.005, "initial_trial_duration": 1.0}
@@ -132,7 +168,7 @@ def main():
     }
     limits = [rounded(3_000 * 100 ** draw.random()) for _ in range(10)]
     searches = [
-        {"goals": goals.split("|"), "searches": [search(limit, settings) for limit in limits]}
+        {"goals": goals.split("|"), "searches": [search(HardLimit(limit), settings) for limit in limits]}
         for goals, settings in sets.items()
     ]
     cases = [classified(draw) for _ in range(200)]
@@ -144,4 +180,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    noise() if sys.argv[1:] == ["noise"] else main()
