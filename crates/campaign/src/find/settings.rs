@@ -322,7 +322,7 @@ const HOLD_NS: u64 = 60_000_000_000;
 
 const MOST_TRIALS: u32 = 60;
 
-/// RFC 9971 has no bound. Two goals with the usual settings take about 30 trials, with a noise of 10 % some hundred.
+/// RFC 9971 has no bound. Two goals with the usual settings take about twenty trials without noise.
 const MOST_TRIALS_OF_GOALS: u32 = 1_000;
 
 /// Trials beyond the limit and after it.
