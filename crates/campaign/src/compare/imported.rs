@@ -58,12 +58,13 @@ fn rate(result: &Imported) -> Option<OfRun> {
 /// The share of the responses with an RCODE, of this name in a metric.
 fn rcode(result: &Imported, name: &str) -> Result<OfRun, Missing> {
     let rcodes = result.rcodes.as_ref().ok_or(Missing::NotInFormat)?;
-    let whole: u64 = rcodes.iter().map(|(_, count)| count).sum();
+    let sum = |sum: u64, (_, count): &(String, u64)| sum.saturating_add(*count);
+    let whole = rcodes.iter().fold(0, sum);
     if whole == 0 {
         return Err(Missing::TooFew);
     }
     let is_it = |(known, _): &&(String, u64)| known.eq_ignore_ascii_case(name);
-    let part: u64 = rcodes.iter().filter(is_it).map(|(_, count)| count).sum();
+    let part = rcodes.iter().filter(is_it).fold(0, sum);
     Ok(OfRun { whole, ..OfRun::exact(part as f64 / whole as f64) })
 }
 

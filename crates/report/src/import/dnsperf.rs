@@ -63,7 +63,8 @@ fn statistics(text: &str) -> Option<Vec<(&str, &str)>> {
 /// The first word of a value, as a number that is not negative.
 fn number<T: std::str::FromStr + PartialOrd + Default>(text: &str, name: &str) -> Result<T, String> {
     let word = text.split_whitespace().next().unwrap_or_default();
-    let number = word.parse::<T>().ok().filter(|number| *number >= T::default());
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = word.parse::<T>().ok().filter(|number| is_plain && *number >= T::default());
     number.ok_or_else(|| format!("\"{name}\" is followed by no number: give the output of dnsperf unchanged"))
 }
 

@@ -69,4 +69,10 @@ impl Imported {
             rcodes: None,
         }
     }
+
+    /// Whether each figure is a number.
+    pub(super) fn is_finite(&self) -> bool {
+        let figures = [self.sent_qps, self.answered_qps, self.average_ns];
+        figures.into_iter().flatten().all(f64::is_finite)
+    }
 }

@@ -115,7 +115,7 @@ impl Metrics<'_> {
                 // p(99.9) of the older forms, p99 of the newest.
                 _ => name.strip_prefix('p')?.trim_matches(['(', ')']).parse::<f64>().ok()?,
             };
-            let ms = value.as_f64().filter(|ms| ms.is_finite() && *ms >= 0.0)?;
+            let ms = value.as_f64().filter(|ms| (0.0..LONGEST_MS).contains(ms))?;
             (0.0..100.0).contains(&percent).then_some((percent / 100.0, ms * NS_PER_MS))
         };
         let stated: Vec<(f64, f64)> = values.iter().filter_map(one).collect();
@@ -126,3 +126,6 @@ impl Metrics<'_> {
 const REQUESTS: &str = "http_reqs";
 const DURATION: &str = "http_req_duration";
 const NS_PER_MS: f64 = 1e6;
+
+/// A year: more is no duration of a request.
+const LONGEST_MS: f64 = 365.0 * 86_400e3;

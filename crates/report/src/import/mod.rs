@@ -42,16 +42,20 @@ pub fn import(path: &Path) -> Result<Option<Imported>, ImportError> {
         return Ok(None);
     }
     let text = read(path)?;
-    let wrong = |why| ImportError::Broken { path: path.to_owned(), why };
-    match format_of(&text) {
-        Some(Format::Record) => Ok(None),
-        Some(Format::DnsperfText) => dnsperf::parse(&text).map(Some).map_err(wrong),
-        Some(Format::DnsperfJson) => dnsperf_json::parse(&text).map(Some).map_err(wrong),
-        Some(Format::K6) => k6::parse(&text).map(Some).map_err(wrong),
-        Some(Format::Shotgun) => shotgun::parse(&text).map(Some).map_err(wrong),
-        Some(Format::DnsMetrics) => dns_metrics::parse(&text).map(Some).map_err(wrong),
-        None => Err(ImportError::Unknown { path: path.to_owned() }),
-    }
+    let parse = match format_of(&text) {
+        Some(Format::Record) => return Ok(None),
+        Some(Format::DnsperfText) => dnsperf::parse,
+        Some(Format::DnsperfJson) => dnsperf_json::parse,
+        Some(Format::K6) => k6::parse,
+        Some(Format::Shotgun) => shotgun::parse,
+        Some(Format::DnsMetrics) => dns_metrics::parse,
+        None => return Err(ImportError::Unknown { path: path.to_owned() }),
+    };
+    let result = parse(&text).and_then(|result| match result.is_finite() {
+        true => Ok(result),
+        false => Err("a figure of it is beyond any number: it is damaged".to_owned()),
+    });
+    result.map(Some).map_err(|why| ImportError::Broken { path: path.to_owned(), why })
 }
 
 fn read(path: &Path) -> Result<String, ImportError> {

@@ -167,3 +167,37 @@ fn what_is_no_result_is_refused_with_what_can_be_read() {
     let record = "{\"runid\":\"1\",\"type\":\"header\",\"generator\":\"dnsdyno\"}\n";
     assert!(read_as(record).unwrap().is_none());
 }
+
+/// Every sample, cut anywhere or with a number that is too large, is a result or refused: no panic, and no count that is
+/// larger than the whole.
+#[test]
+fn damaged_results_are_refused_or_read() {
+    let samples = [
+        TEXT,
+        HISTOGRAM,
+        JSON,
+        include_str!("samples/k6-handle-summary.json"),
+        include_str!("samples/k6-machine-readable.json"),
+        include_str!("samples/shotgun-20200527.json"),
+        include_str!("samples/shotgun-dns-metrics.ndjson"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result");
+    let mut check = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let Ok(Some(result)) = import(&path) else { return };
+        if let (Some(queries), Some(answered)) = (result.queries, result.answered) {
+            assert!(answered <= queries && result.discarded <= queries - answered, "{text}");
+        }
+        let figures = [result.answered_qps, result.sent_qps, result.average_ns];
+        assert!(figures.into_iter().flatten().all(|figure| figure.is_finite() && figure >= 0.0), "{text}");
+    };
+    for sample in samples {
+        (0..sample.len()).step_by(7).for_each(|end| check(&sample[..end]));
+        for large in ["18446744073709551615", "1e300", "-1"] {
+            let numbers: Vec<usize> =
+                sample.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at).step_by(11).collect();
+            numbers.iter().for_each(|at| check(&format!("{}{large}{}", &sample[..*at], &sample[at + 1..])));
+        }
+    }
+}

@@ -89,11 +89,13 @@ fn the_jobs_of_the_document_judge_once_the_past_is_long_enough() {
     assert!(junit.contains("<failure message=\"EXCEEDED: p50 "), "{junit}");
 
     // Another plan and another server have no past there; what was left out is told.
-    let run = format!("run -s {} --ask www.example --rate 100 --count 100 --quiet -o other", slower.address());
+    let run =
+        format!("run -s {} --ask www.example --rate 100 --count 100 --quiet -o other", slower.address());
     work.dnsdyno(&run).gives(0);
     work.dnsdyno("compare other --against-history history")
         .ends_refused(2, &["has no earlier run", "18 of another kind (load 18)"]);
-    let json = work.dnsdyno("compare history/6 --against-history history --json --page page.html").gives(0).stdout;
+    let compare = "\"$0\" compare history/run-6-* --against-history history --json --page page.html";
+    let json = work.shell(compare).gives(0).stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((json["past"]["units"].as_u64(), json["outcome"].as_str()), (Some(15), Some("worse")));
     assert_eq!(json["baseline"].as_array().map(Vec::len), Some(15));
@@ -120,17 +122,22 @@ fn results_of_dnsperf_and_of_our_own_command_are_sides_of_a_comparison() {
         let one = format!("compare {name}-new-1.txt --against {name}-old-1.txt");
         let one = work.shell(&format!("\"$0\" {one} --fail-if 'avg +50%'")).gives(2).stdout;
         let line = one.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(line.contains("too few runs to know how they spread: at least 4 on each side, 3 more"), "{one}");
+        assert!(
+            line.contains("too few runs to know how they spread: at least 4 on each side, 3 more"),
+            "{one}"
+        );
         let lacks = work.shell(&format!("\"$0\" {all} --fail-if 'p99 +5%'")).gives(2).stdout;
         let line = lacks.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(line.contains("NOT JUDGED: p99 +5% (p99 is left out: not in the format of "), "{lacks}");
         // The average of each file is the one that was printed.
         let json = work.shell(&format!("\"$0\" {all} --json")).gives(0).stdout;
         let json: Value = serde_json::from_str(&json).unwrap();
-        let average = json["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "avg").unwrap();
+        let average =
+            json["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "avg").unwrap();
         for (i, figure) in average["candidate"]["runs"].as_array().unwrap().iter().enumerate() {
             let text = work.read(&format!("{name}-new-{}.txt", i + 1));
-            let line = text.lines().find_map(|line| line.trim().strip_prefix("Average Latency (s):")).unwrap();
+            let line =
+                text.lines().find_map(|line| line.trim().strip_prefix("Average Latency (s):")).unwrap();
             let seconds: f64 = line.split_whitespace().next().unwrap().parse().unwrap();
             assert!((figure["value"].as_f64().unwrap() - seconds * 1e9).abs() < 1.0, "{line}");
             assert!(seconds >= 0.06, "{line}");
@@ -157,7 +164,8 @@ fn a_result_with_a_histogram_stands_beside_a_run_and_what_cannot_be_is_refused()
     }
     // The service time of our run, whose headline is its response time.
     let recorded = work.record("run");
-    let service = recorded.tally().service_latency().percentile(0.5).unwrap().written(recorded.header.timeout_ns);
+    let service =
+        recorded.tally().service_latency().percentile(0.5).unwrap().written(recorded.header.timeout_ns);
     assert_eq!(p50["candidate"]["median"]["value"].as_f64(), Some(service.ns as f64));
     let notes = json["notes"].to_string();
     assert!(notes.contains("what differs between the programs") && notes.contains("service time"), "{notes}");
@@ -165,7 +173,10 @@ fn a_result_with_a_histogram_stands_beside_a_run_and_what_cannot_be_is_refused()
     work.write("hello.txt", "hello\n");
     let refusals: [(&str, &[&str]); 5] = [
         ("compare run --against hello.txt", &["hello.txt is no run of dnsdyno", "dnsperf", "k6", "Shotgun"]),
-        ("compare run --against j.ndjson --page page.html", &["no intervals that a page could draw", "--page"]),
+        (
+            "compare run --against j.ndjson --page page.html",
+            &["no intervals that a page could draw", "--page"],
+        ),
         ("compare run --against j.ndjson --drop-first", &["leave out --drop-first"]),
         ("compare j.ndjson --against-history .", &["only runs of dnsdyno have a past", "--against"]),
         ("compare run --against-history none", &["none has no runs in it"]),
