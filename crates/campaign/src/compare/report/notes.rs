@@ -66,9 +66,10 @@ fn left_out(metrics: &[String], run: &str, why: Missing) -> String {
 
 /// What is said of a bound whose metric is in no row.
 pub(super) fn not_measured(comparison: &Comparison, bound: &str) -> String {
+    let name = bound.split(['+', '-']).next().unwrap_or_default().trim().to_lowercase();
     let why = comparison.notes.iter().find_map(|note| match note {
         Note::NotMeasured { metrics, run, why } => {
-            let metric = metrics.iter().find(|metric| bound.to_lowercase().starts_with(metric.as_str()))?;
+            let metric = metrics.iter().find(|metric| **metric == name)?;
             Some(left_out(std::slice::from_ref(metric), run, *why))
         }
         _ => None,

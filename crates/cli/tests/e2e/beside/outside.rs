@@ -179,7 +179,7 @@ fn a_result_with_a_histogram_stands_beside_a_run_and_what_cannot_be_is_refused()
         ),
         ("compare run --against j.ndjson --drop-first", &["leave out --drop-first"]),
         ("compare j.ndjson --against-history .", &["only runs of dnsdyno have a past", "--against"]),
-        ("compare run --against-history none", &["none has no runs in it"]),
+        ("compare run --against-history none", &["none is not a run, and has no runs in it"]),
     ];
     for (words, told) in refusals {
         work.dnsdyno(words).ends_refused(2, told);
