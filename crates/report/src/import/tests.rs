@@ -183,7 +183,7 @@ fn damaged_results_are_refused_or_read() {
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result");
-    let mut check = |text: &str| {
+    let check = |text: &str| {
         std::fs::write(&path, text).unwrap();
         let Ok(Some(result)) = import(&path) else { return };
         if let (Some(queries), Some(answered)) = (result.queries, result.answered) {
