@@ -168,8 +168,8 @@ fn what_is_no_result_is_refused_with_what_can_be_read() {
     assert!(read_as(record).unwrap().is_none());
 }
 
-/// Every sample, cut anywhere or with a number that is too large, is a result or refused: no panic, and no count that is
-/// larger than the whole.
+/// Every sample, cut anywhere or with a number that is too large, is a result or refused: no panic, and no count that
+/// is larger than the whole.
 #[test]
 fn damaged_results_are_refused_or_read() {
     let samples = [
