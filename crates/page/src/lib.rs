@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::PageError;
 pub use experiment::experiment;
-pub use folder::{is_run, is_search, runs_in};
+pub use folder::{is_run, is_search, runs_below, runs_in};
 pub use html::{html, is_ours, live_json};
 pub use made::{quoted, utc};
 pub use qualification::qualification;
