@@ -7,6 +7,7 @@
 //! | how large is it, of runs made in pairs? | [`signed_rank`]: the median over the means of all pairs of differences |
 //! | how often is one side above? | [`effect()`]: Vargha and Delaney's A12 |
 //! | how many runs does it take? | [`power`]: from the spread of the runs |
+//! | has it changed over many runs? | [`steps`]: where the level of a history changes, and a slow drift |
 //!
 //! No function assumes a distribution of the figures, except [`power`], which only advises.
 
@@ -15,6 +16,7 @@ pub mod permutation;
 pub mod power;
 mod shift;
 pub mod signed_rank;
+pub mod steps;
 
 pub use effect::effect;
 pub use shift::{Interval, RESAMPLES, Shift, shift};
