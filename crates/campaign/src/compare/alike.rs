@@ -35,6 +35,13 @@ pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Mismatch> {
     found
 }
 
+/// What a run was asked, by name: the aspects of its header, and the options of its plan.
+pub(crate) fn asked_of(run: &ComparedRun) -> BTreeMap<String, String> {
+    let mut all = run.plan.as_ref().map(options).unwrap_or_default();
+    all.extend(ASPECTS.iter().map(|(what, value)| ((*what).to_owned(), value(run))));
+    all
+}
+
 /// The load of the first run, and what it went over, in words.
 pub(super) fn asked(runs: &[ComparedRun]) -> String {
     let of = |run: &ComparedRun| format!("{} over {}", run.digest.header.load, transport(&run.digest.header));

@@ -23,6 +23,7 @@ mod side;
 mod verdict;
 
 pub use alike::Mismatch;
+pub(crate) use alike::asked_of;
 pub use bounds::{BoundOutcome, BoundState, NotJudged};
 pub use error::CompareError;
 pub use figures::{Figure, Kind};
