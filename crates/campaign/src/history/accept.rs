@@ -53,7 +53,7 @@ pub fn accept(history: &Path, accepted: &Accepted) -> Result<(), AcceptError> {
 ///
 /// # Errors
 /// The file is there and cannot be read.
-pub fn accepted(history: &Path) -> io::Result<Vec<Accepted>> {
+pub(super) fn accepted(history: &Path) -> io::Result<Vec<Accepted>> {
     let file = match open_regular(&history.join(ACCEPTED_FILE)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -84,7 +84,7 @@ fn is_false(is: &bool) -> bool {
 }
 
 /// The labels in a note: its words `KEY=VALUE`, such as `version=3.4.1 commit=0a1b2c3`.
-pub fn labels_in(note: &str) -> BTreeMap<String, String> {
+pub(super) fn labels_in(note: &str) -> BTreeMap<String, String> {
     let label = |word: &str| {
         let (key, value) = word.split_once('=')?;
         let is_key = !key.is_empty()
@@ -96,13 +96,13 @@ pub fn labels_in(note: &str) -> BTreeMap<String, String> {
 }
 
 /// The reason in a note that accepts a step: `accept: moved to the new host`.
-pub fn accepted_in(note: &str) -> Option<String> {
+pub(super) fn accepted_in(note: &str) -> Option<String> {
     let reason = note.trim().strip_prefix(ACCEPT)?.trim();
     (!reason.is_empty()).then(|| reason.to_owned())
 }
 
 /// How a note begins that accepts a step.
-pub const ACCEPT: &str = "accept:";
+const ACCEPT: &str = "accept:";
 
 const LONGEST_KEY: usize = 40;
 const MOST_ASKED: usize = 400;

@@ -32,26 +32,26 @@ pub struct HistoryRun {
 
 /// What is below a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
+pub(super) struct Listed {
     /// The entries, by their folders.
-    pub runs: Vec<HistoryRun>,
+    pub(super) runs: Vec<HistoryRun>,
     /// Folders that cannot be read, with the reason.
-    pub unreadable: Vec<(String, String)>,
+    pub(super) unreadable: Vec<(String, String)>,
     /// Runs that are in progress.
-    pub in_progress: usize,
+    pub(super) in_progress: usize,
     /// Records that were read; the others were known from the index.
-    pub read: usize,
+    pub(super) read: usize,
     /// Why the index could not be written.
-    pub no_index: Option<String>,
+    pub(super) no_index: Option<String>,
     /// Whether there is more than was looked at.
-    pub is_cut: bool,
+    pub(super) is_cut: bool,
 }
 
 /// Reads what is below a folder, with its index where it has one. `may_write` = the index is renewed where it is stale.
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn list(history: &Path, may_write: bool) -> io::Result<Listed> {
+pub(super) fn list(history: &Path, may_write: bool) -> io::Result<Listed> {
     let mut listed = Listed::default();
     let places = places(history, &mut listed)?;
     let indexed = index::read(history);

@@ -126,7 +126,7 @@ pub enum Why {
 }
 
 /// Judges a gate in the rows that have the newest version, or the newest run.
-pub fn judge_gate(gate: &Gate, rows: &[(Row, Vec<Judged>)]) -> Vec<GateOutcome> {
+pub(super) fn judge_gate(gate: &Gate, rows: &[(Row, Vec<Judged>)]) -> Vec<GateOutcome> {
     let newest = newest_of(rows);
     let outcome = |row: Option<usize>, state: GateState| GateOutcome {
         gate: gate.text.clone(),

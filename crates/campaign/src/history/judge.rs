@@ -42,7 +42,7 @@ impl Judged {
 }
 
 /// The figures of a row.
-pub fn judge(row: &Row, accepted: &[Accepted], seed: u64) -> Vec<Judged> {
+pub(super) fn judge(row: &Row, accepted: &[Accepted], seed: u64) -> Vec<Judged> {
     HISTORY_METRICS.iter().filter_map(|metric| of_metric(metric, row, accepted, seed)).collect()
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(folder: &Path) -> Result<Entry, String> {
     }
     if digest.header.send_only {
         // What was not waited for has no answers.
-        ["rate", "loss", "p50", "p95", "p99"].iter().for_each(|key| drop(figures.remove(*key)));
+        figures.retain(|key, _| key == "cpu");
     }
     let doubts: Vec<&str> = with_effect(digest).iter().map(dnsdyno_measure::Warning::name).collect();
     let left_out = match () {
@@ -67,7 +67,7 @@ pub(super) fn search(folder: &Path) -> Result<Entry, String> {
     let found = ReadFinding::read(folder).map_err(|error| error.to_string())?;
     let mut entry = of_campaign(&folder.join(RUNS).join("001"), What::Search);
     // Each trial has another load.
-    LOAD_OF_A_TRIAL.iter().for_each(|key| drop(entry.asked.remove(*key)));
+    entry.asked.retain(|key, _| !LOAD_OF_A_TRIAL.contains(&key.as_str()));
     entry.asked.insert("load".to_owned(), format!("search for the limit ({})", found.method));
     entry.asked.insert("criteria".to_owned(), found.criteria.join(", "));
     entry.asked.insert("unit".to_owned(), found.unit.clone());

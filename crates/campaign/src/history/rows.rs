@@ -21,7 +21,7 @@ pub struct Row {
 
 /// Puts entries into rows: the row with the newest entry first. Entries that lack one of the `labels` (`version=3.4`, or
 /// `version` for any) are left out; so are those that the axis has no place for.
-pub fn rows(runs: Vec<HistoryRun>, axis: &Axis, labels: &[(String, Option<String>)]) -> Vec<Row> {
+pub(super) fn rows(runs: Vec<HistoryRun>, axis: &Axis, labels: &[(String, Option<String>)]) -> Vec<Row> {
     let has = |run: &HistoryRun, key: &str, value: Option<&String>| {
         run.entry.labels.get(key).is_some_and(|own| value.is_none_or(|value| own == value))
     };

@@ -144,7 +144,9 @@ fn shown(figures: &[f64], mut cuts: Vec<usize>, seed: u64) -> Vec<(usize, f64)> 
         let probabilities: Vec<f64> = (0..cuts.len()).map(probability).collect();
         let worst = probabilities.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         match worst.filter(|(_, probability)| **probability > LEVEL) {
-            Some((place, _)) => drop(cuts.remove(place)),
+            Some((place, _)) => {
+                cuts.remove(place);
+            }
             None => return cuts.into_iter().zip(probabilities).collect(),
         }
     }
