@@ -98,7 +98,9 @@ fn read(folder: &Path, settings: &HistoryOptions) -> Result<History, Failure> {
 fn nothing(flags: &HistoryFlags, found: &History) -> anyhow::Error {
     let folder = named(&flags.folder);
     match (found.not_meant, found.unreadable.first()) {
-        (0, Some((run, why))) => anyhow!("there is nothing to follow in {folder}: {run} cannot be read: {why}"),
+        (0, Some((run, why))) => {
+            anyhow!("there is nothing to follow in {folder}: {run} cannot be read: {why}")
+        }
         (0, None) => {
             anyhow!("there is no run, search or experiment in {folder}: name a folder that holds some")
         }

@@ -243,7 +243,8 @@ fn history_page(list: &List, options: &Options) -> Result<Vec<u8>, Refused> {
     // Nothing is written: the index of `dnsdyno history` is used as it is.
     let found = History::read(list.runs.root(), &HistoryOptions::default()).map_err(Refused::folder)?;
     let link = |run: &HistoryRun| {
-        let is_listed = run.entry.what != EntryOf::Experiment && !run.folder.is_empty() && !run.folder.contains('/');
+        let is_listed =
+            run.entry.what != EntryOf::Experiment && !run.folder.is_empty() && !run.folder.contains('/');
         is_listed.then(|| format!("/runs/{}/", utf8_percent_encode(&run.folder, NON_ALPHANUMERIC)))
     };
     let links = HistoryLinks { run: &link, home: Some("/") };
