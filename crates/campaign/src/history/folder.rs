@@ -30,6 +30,13 @@ pub struct HistoryRun {
     pub entry: Entry,
 }
 
+/// What was known of a folder when its history was read last: whoever reads it again and may not write an index keeps
+/// this.
+#[derive(Debug, Default)]
+pub struct Memory {
+    known: HashMap<String, Known>,
+}
+
 /// What is below a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Listed {
@@ -51,10 +58,13 @@ pub(super) struct Listed {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(super) fn list(history: &Path, may_write: bool) -> io::Result<Listed> {
+pub(super) fn list(history: &Path, may_write: bool, memory: &mut Memory) -> io::Result<Listed> {
     let mut listed = Listed::default();
     let places = places(history, &mut listed)?;
-    let indexed = index::read(history);
+    let indexed = match memory.known.is_empty() {
+        true => index::read(history),
+        false => std::mem::take(&mut memory.known),
+    };
     let read = read_all(&places, &indexed);
     let stale = AtomicUsize::new(0);
     let mut known = Vec::with_capacity(read.len());
@@ -77,6 +87,7 @@ pub(super) fn list(history: &Path, may_write: bool) -> io::Result<Listed> {
         let lasting: Vec<Known> = known.iter().filter(|one| !one.files.is_empty()).cloned().collect();
         listed.no_index = index::write(history, &lasting).err().map(|error| error.to_string());
     }
+    memory.known = known.iter().map(|one| (one.folder.clone(), one.clone())).collect();
     for one in known {
         if let Some(error) = one.error {
             listed.unreadable.push((one.folder, error));
@@ -179,6 +190,11 @@ fn read_all(places: &[Place], indexed: &HashMap<String, Known>) -> Vec<Read> {
 }
 
 fn of_place(place: &Place, indexed: &HashMap<String, Known>) -> Read {
+    if index::has_link(&place.path, place.what) {
+        let error = Some("one of its files is a symbolic link, which is not followed".to_owned());
+        let (folder, what) = (place.name.clone(), place.what);
+        return Read::Known(Known { folder, what, files: Vec::new(), entries: Vec::new(), error });
+    }
     let files = index::stamp(&place.path, place.what);
     let known = indexed.get(&place.name).filter(|known| known.what == place.what && known.files == files);
     if let Some(known) = known {

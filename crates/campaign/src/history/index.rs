@@ -111,6 +111,16 @@ pub(super) fn stamp(folder: &Path, what: What) -> Stamp {
     facts.collect()
 }
 
+/// Whether a file of an entry is a symbolic link: it may lead anywhere, and what is beside the runs is not theirs.
+pub(super) fn has_link(folder: &Path, what: What) -> bool {
+    let run = described_by(folder, what);
+    let folders = run.ancestors().take_while(|path| *path != folder).map(Path::to_owned);
+    let own = file_of(what).map(|file| folder.join(file));
+    let of_run = OF_A_RUN.map(|file| run.join(file));
+    let mut paths = folders.chain(own).chain(of_run);
+    paths.any(|path| fs::symlink_metadata(path).is_ok_and(|facts| facts.is_symlink()))
+}
+
 /// The files of a record that an entry needs.
 const OF_A_RUN: [&str; 4] = [RUN_FILE, PACKED_FILE, PLAN_FILE, HOST_FILE];
 

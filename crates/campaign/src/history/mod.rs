@@ -29,7 +29,7 @@ use std::path::Path;
 pub use accept::{ACCEPTED_FILE, AcceptError, Accepted, accept};
 pub use axis::Axis;
 pub use entry::{Entry, EntryFigure, What};
-pub use folder::HistoryRun;
+pub use folder::{HistoryRun, Memory};
 pub use gate::{Gate, GateError, GateOutcome, GateState, Why};
 pub use index::INDEX_FILE;
 pub use judge::Judged;
@@ -82,8 +82,16 @@ impl History {
     /// # Errors
     /// The folder, or its accepted steps, cannot be read.
     pub fn read(folder: &Path, options: &HistoryOptions) -> io::Result<History> {
+        History::read_again(folder, options, &mut Memory::default())
+    }
+
+    /// The same, where it is not the first time.
+    ///
+    /// # Errors
+    /// As [`History::read`].
+    pub fn read_again(folder: &Path, options: &HistoryOptions, memory: &mut Memory) -> io::Result<History> {
         let accepted = accept::accepted(folder)?;
-        let listed = folder::list(folder, options.may_write)?;
+        let listed = folder::list(folder, options.may_write, memory)?;
         let all = listed.runs.len();
         let is_known = |one: &&Accepted| listed.runs.iter().any(|run| run.folder == one.run);
         let unknown_accepted = accepted.iter().filter(|one| !is_known(one)).cloned().collect();

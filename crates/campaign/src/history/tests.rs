@@ -123,6 +123,34 @@ fn without_the_right_to_write_a_history_is_read_without_an_index() {
 }
 
 #[test]
+fn who_may_not_write_an_index_reads_each_record_once() {
+    let folder = tempfile::tempdir().unwrap();
+    (0..3).for_each(|at| search(&folder.path().join(format!("{at}")), 1_000.0));
+    let mut memory = Memory::default();
+    let mut read =
+        || History::read_again(folder.path(), &HistoryOptions::default(), &mut memory).unwrap().read;
+    assert_eq!((read(), read()), (3, 0));
+    search(&folder.path().join("1"), 99_000.0);
+    assert_eq!((read(), read()), (1, 0));
+}
+
+#[test]
+fn a_file_that_is_a_link_is_not_followed() {
+    let around = tempfile::tempdir().unwrap();
+    let folder = around.path().join("runs");
+    search(&around.path().join("elsewhere"), 1_000.0);
+    search(&folder.join("0"), 1_000.0);
+    fs::create_dir_all(folder.join("1")).unwrap();
+    let link =
+        |from: &str, to: &str| std::os::unix::fs::symlink(around.path().join(from), folder.join(to)).unwrap();
+    link("elsewhere/find.json", "1/find.json");
+    link("elsewhere", "2");
+    let history = read(&folder);
+    assert_eq!((history.entries(), history.unreadable.len()), (1, 1));
+    assert!(history.unreadable[0].1.contains("symbolic link"));
+}
+
+#[test]
 fn an_accepted_run_that_is_not_there_is_told() {
     let folder = tempfile::tempdir().unwrap();
     search(&folder.path().join("0"), 1_000.0);
