@@ -5,8 +5,8 @@
 //! cargo run --release -p dnsdyno-campaign --example history_series -- [SERIES] [FOLDER] [KIND...]
 //! ```
 //!
-//! Of each kind so many series (default 1,000) are made, with the same seeds at each call. With a folder (`-` = none) the
-//! series are also written there, a line each, for other programs. A kind is named by words that its name contains.
+//! Of each kind so many series (default 1,000) are made, with the same seeds at each call. With a folder (`-` = none)
+//! the series are also written there, a line each, for other programs. A kind is named by words that its name contains.
 
 use std::fmt::Write as _;
 use std::path::Path;

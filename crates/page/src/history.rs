@@ -9,7 +9,7 @@ mod chart;
 use dnsdyno_campaign::history::report::words::{
     figure, gate, metric_name, notes, row_name, row_size, sentence, sentences,
 };
-use dnsdyno_campaign::history::{Axis, History, HistoryRun, Judged, Row};
+use dnsdyno_campaign::history::{History, HistoryRun, Judged, Row};
 use dnsdyno_text::units::{count, counted};
 use dnsdyno_text::{escaped, safe};
 
@@ -132,14 +132,6 @@ fn judged_by() -> Vec<String> {
     ]
 }
 
-/// What runs are ordered by, of one run: its version, or its day.
-fn place_name(axis: &Axis, run: &HistoryRun) -> String {
-    match axis {
-        Axis::Time => utc(run.entry.started_unix_ns).chars().take(DAY).collect(),
-        Axis::Label(key) => run.entry.labels.get(key).map_or(String::new(), |value| safe(value)),
-    }
-}
-
 /// Rows on a page: more are not looked at.
 const MOST_ROWS: usize = 40;
 
@@ -147,9 +139,6 @@ const MOST_ROWS: usize = 40;
 const MOST_RUNS: usize = 200;
 
 const MOST_FIGURES: usize = 4;
-
-/// Characters of `2026-03-09`.
-const DAY: usize = 10;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Steps that are intended: who changes a server on purpose says so once, with the reason, and the step is no regression
-//! any more.
+//! Steps that are intended: who changes a server on purpose says so once, with the reason, and the step is no
+//! regression any more.
 //!
 //! The reasons are lines of a file beside the records. A note of the run itself says the same where it begins with
 //! `accept:` (`dnsdyno run --note`, or `dnsdyno note` while it lasts); the record of a run that has ended is closed.

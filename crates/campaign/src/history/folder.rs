@@ -66,7 +66,7 @@ pub(super) fn list(history: &Path, may_write: bool, memory: &mut Memory) -> io::
         false => std::mem::take(&mut memory.known),
     };
     let read = read_all(&places, &indexed);
-    let stale = AtomicUsize::new(0);
+    let mut stale = 0;
     let mut known = Vec::with_capacity(read.len());
     for one in read {
         match one {
@@ -75,16 +75,15 @@ pub(super) fn list(history: &Path, may_write: bool, memory: &mut Memory) -> io::
             Read::Anew { of, is_settled } => {
                 listed.read += 1;
                 // What changed while it was read is not kept.
-                if is_settled {
-                    stale.fetch_add(1, Ordering::Relaxed);
-                }
+                stale += usize::from(is_settled);
                 known.push(Known { files: if is_settled { of.files } else { Vec::new() }, ..of });
             }
         }
     }
-    let is_stale = stale.load(Ordering::Relaxed) > 0 || indexed.len() != known.len();
+    let lasting = || known.iter().filter(|one| !one.files.is_empty());
+    let is_stale = stale > 0 || indexed.len() != lasting().count();
     if may_write && is_stale {
-        let lasting: Vec<Known> = known.iter().filter(|one| !one.files.is_empty()).cloned().collect();
+        let lasting: Vec<Known> = lasting().cloned().collect();
         listed.no_index = index::write(history, &lasting).err().map(|error| error.to_string());
     }
     memory.known = known.iter().map(|one| (one.folder.clone(), one.clone())).collect();

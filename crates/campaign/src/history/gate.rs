@@ -7,8 +7,8 @@
 //!                               not judged   they leave more possible, or are not enough
 //! ```
 //!
-//! The newest runs are those of the newest version, where the runs have the label `version`, and otherwise the newest run
-//! alone. One run alone shows no step: it may be disturbed. So a gate that the newest run would exceed is not judged
+//! The newest runs are those of the newest version, where the runs have the label `version`, and otherwise the newest
+//! run alone. One run alone shows no step: it may be disturbed. So a gate that the newest run would exceed is not judged
 //! until more runs say which it is.
 
 use super::judge::{Judged, scaled};

@@ -24,8 +24,8 @@ pub struct Judged {
     pub accepted: Vec<Option<Accepted>>,
     /// Labels that changed at each step, with the value before and after it.
     pub changed: Vec<Vec<(String, String, String)>>,
-    /// The smallest change, in the scale of the figure, that 12 runs after it would show 9 times in 10; with half of the
-    /// runs, where there are fewer than 24. `None` of too few runs.
+    /// The smallest change, in the scale of the figure, that 12 runs after it would show 9 times in 10; with half of
+    /// the runs, where there are fewer than 24. `None` of too few runs.
     pub smallest: Option<f64>,
 }
 

@@ -19,8 +19,8 @@ pub struct Row {
     pub runs: Vec<HistoryRun>,
 }
 
-/// Puts entries into rows: the row with the newest entry first. Entries that lack one of the `labels` (`version=3.4`, or
-/// `version` for any) are left out; so are those that the axis has no place for.
+/// Puts entries into rows: the row with the newest entry first. Entries that lack one of the `labels` (`version=3.4`,
+/// or `version` for any) are left out; so are those that the axis has no place for.
 pub(super) fn rows(runs: Vec<HistoryRun>, axis: &Axis, labels: &[(String, Option<String>)]) -> Vec<Row> {
     let has = |run: &HistoryRun, key: &str, value: Option<&String>| {
         run.entry.labels.get(key).is_some_and(|own| value.is_none_or(|value| own == value))

@@ -29,8 +29,9 @@ pub(crate) struct HistoryFlags {
     /// note of a run; without one, version is that of the watched server
     #[arg(long, value_name = "KEY[=VALUE]")]
     pub(crate) label: Vec<String>,
-    /// Exit with code 1 if a metric has a step that is worse by more than this, such as 'rate=5%'; of loss in percentage
-    /// points; with code 2 if the runs do not say it. The metrics: limit, rate, loss, p50, p95, p99, cpu; may be repeated
+    /// Exit with code 1 if a metric has a step that is worse by more than this, such as 'rate=5%'; of loss in
+    /// percentage points; with code 2 if the runs do not say it. The metrics: limit, rate, loss, p50,
+    /// p95, p99, cpu; may be repeated
     #[arg(long, value_name = "METRIC=BOUND%")]
     pub(crate) gate: Vec<String>,
     /// Note that the step at a run is intended, and why; it is no regression from then on

@@ -15,7 +15,7 @@ use dnsdyno_text::svg::{Axis, CENTRED, Frame, line, polyline, round_step, text};
 use dnsdyno_text::units::{duration, percent};
 use dnsdyno_text::{escaped, safe};
 
-use super::place_name;
+use crate::made::utc;
 use crate::marks::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, arrow, shape, short};
 
 /// The chart, as a figure.
@@ -45,7 +45,8 @@ pub(super) fn svg(
     let said = escaped(&sentences(row, judged).join("; "));
     format!(
         "<figure>\n<figcaption>{title}<span class=\"unit\">{unit}</span></figcaption>\n\
-         <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" aria-label=\"{title}: {said}\">\n{inside}</svg>\n</figure>\n"
+         <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" aria-label=\"{title}: {said}\">\n{inside}</svg>\n\
+         </figure>\n"
     )
 }
 
@@ -172,6 +173,14 @@ fn point(
     }
 }
 
+/// What runs are ordered by, of one run: its version, or its day.
+fn place_name(order: &Order, run: &HistoryRun) -> String {
+    match order {
+        Order::Time => utc(run.entry.started_unix_ns).chars().take(DAY).collect(),
+        Order::Label(key) => run.entry.labels.get(key).map_or(String::new(), |value| safe(value)),
+    }
+}
+
 /// So that a step is not told by its colour alone.
 fn sign(word: &str) -> &'static str {
     match word {
@@ -183,6 +192,9 @@ fn sign(word: &str) -> &'static str {
 
 /// Of longer histories the earlier runs are a line.
 const MOST_POINTS: usize = 400;
+
+/// Characters of `2026-03-09`.
+const DAY: usize = 10;
 
 const TICKS: usize = 4;
 const LONGEST_TICK: usize = 12;

@@ -49,6 +49,8 @@ fn metric(row: &Row, judged: &Judged) -> Value {
     let ends = |interval: Interval| json!({ "from": of.change(interval.from), "to": of.change(interval.to) });
     let step = |(place, step): (usize, &Step)| {
         let changed = judged.changed.get(place).into_iter().flatten();
+        let label =
+            |(key, from, to): &(String, String, String)| json!({ "label": key, "before": from, "after": to });
         let accepted = judged.accepted.get(place).and_then(Option::as_ref);
         json!({
             "began": folder(step.at),
@@ -59,7 +61,7 @@ fn metric(row: &Row, judged: &Judged) -> Value {
             "p_value": step.probability,
             "verdict": step_word(judged, place),
             "accepted": accepted.map(|one| &one.reason),
-            "labels": changed.map(|(key, from, to)| json!({ "label": key, "before": from, "after": to })).collect::<Vec<_>>(),
+            "labels": changed.map(label).collect::<Vec<_>>(),
         })
     };
     let at_least = |at: &usize| row.runs[*at].entry.figures.get(of.key).is_some_and(|figure| figure.at_least);

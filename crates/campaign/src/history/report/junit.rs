@@ -1,8 +1,8 @@
 //! A history as JUnit XML: a test suite with a test case for each gate and row.
 //!
-//! A gate that is exceeded is a failure; one that is not judged is an error: the test itself could not tell. So the suite
-//! has a failure exactly where `dnsdyno history` ends with exit code 1, and errors alone where it ends with 2. Without a
-//! gate there is one case, which passes and says what was found.
+//! A gate that is exceeded is a failure; one that is not judged is an error: the test itself could not tell. So the
+//! suite has a failure exactly where `dnsdyno history` ends with exit code 1, and errors alone where it ends with 2.
+//! Without a gate there is one case, which passes and says what was found.
 
 use dnsdyno_report::export::Element;
 

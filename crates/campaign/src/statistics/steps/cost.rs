@@ -66,8 +66,8 @@ pub(super) fn fit(figures: &[f64]) -> (f64, f64) {
 }
 
 /// The cost of a run that counts as disturbed. Two runs of three at the end of a history must show a step
-/// (`2 * DISTURBED > STEP`), three disturbed ones in the middle must not (`3 * DISTURBED < 2 * STEP`), nor two disturbed
-/// ones among the last three (`DISTURBED < STEP`).
+/// (`2 * DISTURBED > STEP`), three disturbed ones in the middle must not (`3 * DISTURBED < 2 * STEP`), nor two
+/// disturbed ones among the last three (`DISTURBED < STEP`).
 pub(super) const DISTURBED: f64 = 5.0;
 
 /// What a step must save: with figures that are normally distributed, a difference of four standard errors.

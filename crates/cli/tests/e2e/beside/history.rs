@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use dnsdyno_responder::Faults;
+use dnsdyno_responder::{Delay, Faults};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -63,8 +64,9 @@ fn json_of(ran: &Ran) -> Value {
 #[test]
 fn a_server_that_becomes_slower_is_a_step_at_its_run() {
     let work = Workplace::with_queries();
-    for (delay, runs, version) in [("20ms", 0..8, "1.0"), ("60ms", 8..14, "1.1")] {
-        let server = responder(Faults { delay: Some(delay.parse().unwrap()), ..Faults::default() });
+    for (delay_ms, runs, version) in [(20, 0..8, "1.0"), (60, 8..14, "1.1")] {
+        let delay = Delay::Fixed(Duration::from_millis(delay_ms));
+        let server = responder(Faults { delay: Some(delay), ..Faults::default() });
         for run in runs {
             let words = format!(
                 "run -s {} -d q.txt --rate 200 --for 200ms --quiet --note version={version} -o runs/{run:02}",
