@@ -37,7 +37,7 @@ pub use metric::{HISTORY_METRICS, HistoryMetric};
 pub use rows::Row;
 
 /// How a history is read and judged.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HistoryOptions {
     /// The order of the runs.
     pub axis: Axis,
@@ -49,6 +49,13 @@ pub struct HistoryOptions {
     pub may_write: bool,
     /// Of the orders that are tried.
     pub seed: u64,
+}
+
+impl Default for HistoryOptions {
+    /// All runs by their time, without gates, and without writing anything; with the seed of the command line.
+    fn default() -> Self {
+        HistoryOptions { axis: Axis::Time, labels: Vec::new(), gates: Vec::new(), may_write: false, seed: 1 }
+    }
 }
 
 /// The history of a folder.
