@@ -37,6 +37,13 @@ pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Mismatch> {
     found
 }
 
+/// What a run was asked, by name: the aspects of its header, and the options of its plan.
+pub(crate) fn asked_of(run: &ComparedRun) -> BTreeMap<String, String> {
+    let mut all = run.plan.as_ref().map(options).unwrap_or_default();
+    all.extend(ASPECTS.iter().map(|(what, value)| ((*what).to_owned(), value(run))));
+    all
+}
+
 /// What the results of other programs were not asked alike, as far as they say it: those of one program.
 pub(super) fn unlike_imported(runs: &[&ImportedRun]) -> Option<Mismatch> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();

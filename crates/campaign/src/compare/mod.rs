@@ -31,6 +31,7 @@ mod subject;
 mod verdict;
 
 pub use alike::Mismatch;
+pub(crate) use alike::asked_of;
 pub use bounds::{BoundOutcome, BoundState, Needed, NotJudged};
 pub use error::CompareError;
 pub use figure::{Figure, Missing};

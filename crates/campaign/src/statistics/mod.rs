@@ -8,6 +8,7 @@
 //! | how often is one side above? | [`effect()`]: Vargha and Delaney's A12 |
 //! | is a new run one of those of the past? | [`prediction`]: Student's interval for one further figure |
 //! | how many runs does it take? | [`power`]: from the spread of the runs |
+//! | has it changed over many runs? | [`steps`]: where the level of a history changes, and a slow drift |
 //!
 //! No function assumes a distribution of the figures, except [`power`], which only advises, and [`prediction`], which
 //! says what it does about figures that have another one.
@@ -18,6 +19,7 @@ pub mod power;
 pub mod prediction;
 mod shift;
 pub mod signed_rank;
+pub mod steps;
 
 pub use effect::effect;
 pub use shift::{Interval, RESAMPLES, Shift, shift};

@@ -71,6 +71,7 @@
 //! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`beside::history`] | steps, gates, accepted steps and the index of a folder of runs |
 //! | [`beside::note`] | notes from another shell to a run in progress |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
@@ -133,6 +134,7 @@ mod beside {
     pub(crate) mod faults;
     pub(crate) mod find;
     pub(crate) mod full_disk;
+    pub(crate) mod history;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
     pub(crate) mod kubernetes;
