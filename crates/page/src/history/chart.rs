@@ -74,7 +74,8 @@ pub(super) fn legend() -> String {
 /// The runs one after the other, with some days or versions.
 fn across(order: &Order, row: &Row, judged: &Judged) -> Axis {
     let last = judged.runs.len().saturating_sub(1);
-    let places = (0..TICKS).map(|nth| last * nth / (TICKS - 1).max(1));
+    // The last one leaves room for its label.
+    let places = (0..TICKS).map(|nth| last * nth * 2 / 7);
     let mut ticks: Vec<(f64, String)> = Vec::new();
     for place in places {
         let Some(run) = judged.runs.get(place).and_then(|at| row.runs.get(*at)) else { continue };
