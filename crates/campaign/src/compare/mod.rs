@@ -39,6 +39,7 @@ pub(crate) use figure::{figure_of, median_of};
 pub use figures::Kind;
 pub use imported::ImportedRun;
 pub use notes::Note;
+pub(crate) use past::server;
 pub use past::{MOST_PAST, Past};
 pub use past_baseline::{LeftOut, PastBaseline};
 pub use run::{ComparedRun, without_first};

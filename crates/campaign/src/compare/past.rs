@@ -35,7 +35,7 @@ impl Past {
         let Some(first) = new.iter().min_by_key(|run| run.digest.header.started_unix_ns) else {
             return Past { runs: Vec::new(), left_out };
         };
-        let kind = Kind::of(first);
+        let kind = KindOfRun::of(first);
         let key = |header: &Header| (header.run_id.clone(), header.started_unix_ns);
         // A copy of a run would hide the noise.
         let mut known: HashSet<_> = new.iter().map(|run| key(&run.digest.header)).collect();
@@ -81,19 +81,19 @@ impl Past {
 }
 
 /// What must be equal beside what was asked.
-struct Kind {
+struct KindOfRun {
     server: String,
     host: Option<String>,
 }
 
-impl Kind {
-    fn of(run: &ComparedRun) -> Kind {
-        Kind { server: server(&run.digest.header), host: host(&run.path) }
+impl KindOfRun {
+    fn of(run: &ComparedRun) -> KindOfRun {
+        KindOfRun { server: server(&run.digest.header), host: host(&run.path) }
     }
 
     /// What differs first between the new run and another one; `None` where it is of the same kind.
     fn difference(&self, new: &ComparedRun, other: &ComparedRun) -> Option<String> {
-        let kind = Kind::of(other);
+        let kind = KindOfRun::of(other);
         match () {
             () if kind.server != self.server => Some("server".to_owned()),
             () if kind.host != self.host => Some("host".to_owned()),
@@ -103,7 +103,7 @@ impl Kind {
 }
 
 /// The server as the user gave it, with its port: another port of the same host may be another server.
-fn server(header: &Header) -> String {
+pub(crate) fn server(header: &Header) -> String {
     let one = |name: &str, address: &SocketAddr| format!("{name} port {}", address.port());
     let members: Vec<String> = header.mix.iter().map(|member| one(&member.server, &member.address)).collect();
     if members.is_empty() { one(&header.target, &header.address) } else { members.join(", ") }

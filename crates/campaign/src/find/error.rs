@@ -3,7 +3,7 @@
 use dnsdyno_plan::expect::ExpectError;
 use dnsdyno_text::notation::UnitError;
 
-use super::mlrsearch::GoalError;
+use super::mlrsearch::goal::GoalError;
 
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

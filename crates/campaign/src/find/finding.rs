@@ -1,6 +1,6 @@
 //! What a search has found.
 
-use super::mlrsearch::GoalResult;
+use super::mlrsearch::result::GoalResult;
 use super::options::{Method, What};
 use super::trial::Trial;
 

@@ -7,7 +7,7 @@ use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;
-use super::mlrsearch::SearchGoal;
+use super::mlrsearch::goal::SearchGoal;
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
@@ -117,11 +117,10 @@ impl Settings {
         if method == Method::Stair {
             settings.has_enough_queries()?;
         }
-        let longest = settings.longest_ns();
-        if longest > MONTH_NS {
-            return Err(FindError::TooLong(length(longest)));
+        match settings.longest_ns() {
+            longest if longest > MONTH_NS => Err(FindError::TooLong(length(longest))),
+            _ => Ok(settings),
         }
-        Ok(settings)
     }
 
     /// Those of `mlrsearch`: as of a search, but with goals instead of criteria.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The newest runs are those of the newest version, where the runs have the label `version`, and otherwise the newest
-//! run alone. One run alone shows no step: it may be disturbed. So a gate that the newest run would exceed is not judged
-//! until more runs say which it is.
+//! run alone. One run alone shows no step: it may be disturbed. So a gate that the newest run would exceed is not
+//! judged until more runs say which it is.
 
 use super::judge::{Judged, scaled};
 use super::metric::{HISTORY_METRICS, HistoryMetric};

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::entry::{Entry, EntryFigure, What, accepted_in, labels_in};
 use super::metric::HISTORY_METRICS;
-use crate::compare::{ComparedRun, asked_of, figure_of};
+use crate::compare::{ComparedRun, asked_of, figure_of, server};
 use crate::doubts::with_effect;
 use crate::experiment::cpu_of_answer;
 use crate::find::report::{FINDING_FILE, ReadFinding};
@@ -162,7 +162,7 @@ fn of_header(
     let software = header.watched.iter().filter(|source| source.kind != WatchedKind::Host);
     let software: Vec<_> = software.filter_map(|source| Some((source.software.as_ref()?, source))).collect();
     // The word of the server, where it is known: its address is often another one in each run.
-    let server = software.first().map_or_else(|| header.target.clone(), |(word, _)| (*word).clone());
+    let server = software.first().map_or_else(|| server(header), |(word, _)| (*word).clone());
     asked.insert("server".to_owned(), server);
     let version = software.iter().find_map(|(_, source)| source.version.clone());
     labels.extend(version.map(|version| ("version".to_owned(), version)));

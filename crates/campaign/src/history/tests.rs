@@ -1,3 +1,5 @@
+//! Histories of folders with made records: rows, the index, gates, accepted steps.
+
 use std::fs;
 use std::path::Path;
 
@@ -78,8 +80,8 @@ fn the_index_saves_reading_and_is_not_believed_where_a_file_has_changed() {
     let again = read(folder.path());
     assert_eq!((again.read, limit(&again)), (1, 99_000.0));
     search(&folder.path().join("1"), 98_000.0);
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     let file = fs::File::options().write(true).open(folder.path().join("1/find.json")).unwrap();
+    let later = file.metadata().unwrap().modified().unwrap() + std::time::Duration::from_secs(5);
     file.set_modified(later).unwrap();
     let again = read(folder.path());
     assert_eq!((again.read, limit(&again)), (1, 98_000.0));

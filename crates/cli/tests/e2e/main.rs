@@ -75,7 +75,7 @@
 //! | [`beside::note`] | notes from another shell to a run in progress |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
-//! | [`beside::outside`] | comparisons with the past and with results of other programs; the jobs of docs/ci.md |
+//! | [`alone::outside`] | comparisons with the past and with results of other programs; the jobs of docs/ci.md |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
 //! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
@@ -94,6 +94,7 @@ mod alone {
     pub(crate) mod compare;
     pub(crate) mod field_reports;
     pub(crate) mod judged;
+    pub(crate) mod outside;
     pub(crate) mod screen;
     pub(crate) mod truth;
     pub(crate) mod tuned;
@@ -149,7 +150,6 @@ mod beside {
     pub(crate) mod note;
     pub(crate) mod other_programs;
     pub(crate) mod output;
-    pub(crate) mod outside;
     pub(crate) mod pipes_as_files;
     pub(crate) mod provoke;
     pub(crate) mod qualify;

@@ -1,3 +1,5 @@
+//! The page of a history: its points, links and signs.
+
 use std::fs;
 
 use dnsdyno_campaign::history::{Accepted, HistoryOptions, accept};

@@ -41,7 +41,7 @@ struct Latency {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct TypedLine {
     #[serde(rename = "type")]
     kind: String,
 }
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Imported, String> {
         |error: serde_json::Error| format!("a line of it is damaged ({error}): make the result again");
     let (mut header, mut sum) = (None, None);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match serde_json::from_str::<Kind>(line).map_err(damaged)?.kind.as_str() {
+        match serde_json::from_str::<TypedLine>(line).map_err(damaged)?.kind.as_str() {
             "header" => header = Some(serde_json::from_str::<Header>(line).map_err(damaged)?),
             "stats_sum" => sum = Some(serde_json::from_str::<Sum>(line).map_err(damaged)?),
             _ => {}

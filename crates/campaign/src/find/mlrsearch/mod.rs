@@ -14,9 +14,9 @@ mod bounds;
 mod classification;
 #[cfg(test)]
 mod compared;
-mod goal;
+pub(super) mod goal;
 mod outcome;
-mod result;
+pub(super) mod result;
 mod select;
 #[cfg(test)]
 mod tests;

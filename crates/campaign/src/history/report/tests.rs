@@ -1,3 +1,5 @@
+//! What is printed of a history: text, Markdown, JSON, JUnit.
+
 use crate::history::accept::Accepted;
 use crate::history::axis::Axis;
 use crate::history::gate::{Gate, judge_gate};

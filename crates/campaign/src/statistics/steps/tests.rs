@@ -1,3 +1,5 @@
+//! Series whose steps, drifts and disturbed runs are known.
+
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;

@@ -73,8 +73,8 @@ enum KeptShown {
 /// then as it was.
 ///
 /// # Errors
-/// This host cannot start the server, it does not start as it is, or a file cannot be written. What was measured is kept, and the next call goes
-/// on with it.
+/// This host cannot start the server, it does not start as it is, or a file cannot be written. What was measured is
+/// kept, and the next call goes on with it.
 pub fn tune(
     setup: &TuneSetup,
     folder: &Path,
