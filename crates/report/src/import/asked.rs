@@ -35,7 +35,7 @@ impl CommandLine {
     pub(super) fn asked(&self) -> String {
         let is_asked = |(letter, value): &&(char, String)| {
             let prints = PRINTS.iter().any(|name| value.starts_with(name));
-            !NOT_ASKED.contains(*letter) && !(*letter == 'O' && prints)
+            !(NOT_ASKED.contains(*letter) || *letter == 'O' && prints)
         };
         let text = |(letter, value): &(char, String)| match letter {
             // The same queries may be in another folder.
