@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn runs_that_are_left_out_are_not_judged() {
         let mut runs = stepped(40, 40, 1.0);
-        for run in 30..40 {
-            runs[run].entry.figures.get_mut("rate").unwrap().value = 1.0;
-            runs[run].entry.left_out = Some("in doubt".into());
+        for run in &mut runs[30..40] {
+            run.entry.figures.get_mut("rate").unwrap().value = 1.0;
+            run.entry.left_out = Some("in doubt".into());
         }
         let judged = judged(runs, &[]);
         assert_eq!((judged.runs.len(), judged.found.steps.len()), (30, 0));
