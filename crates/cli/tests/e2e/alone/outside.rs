@@ -84,9 +84,10 @@ fn the_jobs_of_the_document_judge_once_the_past_is_long_enough() {
     assert!(!work.read("junit.xml").contains("<failure"));
     drop(server);
     let slower = delayed(address, 100);
-    run_job(&work, &gitlab, slower.address(), 6).gives(1);
+    // A session is one figure, and fifteen of the past cannot tell one more from chance: it does not pass either.
+    run_job(&work, &gitlab, slower.address(), 6).gives(2);
     let junit = work.read("junit.xml");
-    assert!(junit.contains("<failure message=\"EXCEEDED: p50 "), "{junit}");
+    assert!(junit.contains("NOT JUDGED: p50 +100%") && junit.contains("a past of about 16"), "{junit}");
 
     // Another plan and another server have no past there; what was left out is told.
     let run =
