@@ -3,11 +3,13 @@
 use dnsdyno_plan::expect::ExpectError;
 use dnsdyno_text::notation::UnitError;
 
+use super::mlrsearch::goal::GoalError;
+
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FindError {
     /// There is no such method.
-    #[error("--method {0}: use search, stair, ramp, window, rfc2544 or rfc8219")]
+    #[error("--method {0}: use search, stair, ramp, window, rfc2544, rfc8219 or mlrsearch")]
     Method(String),
     /// There is no such thing.
     #[error("--find {0}: use qps (queries per second), connections (per second) or clients (held)")]
@@ -50,6 +52,9 @@ pub enum FindError {
     /// A criterion.
     #[error(transparent)]
     Criterion(#[from] ExpectError),
+    /// A goal.
+    #[error(transparent)]
+    Goal(#[from] Box<GoalError>),
     /// A quantity.
     #[error("--{option}: {error}")]
     Quantity {

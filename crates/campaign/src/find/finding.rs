@@ -1,5 +1,6 @@
 //! What a search has found.
 
+use super::mlrsearch::result::GoalResult;
 use super::options::{Method, What};
 use super::trial::Trial;
 
@@ -23,6 +24,22 @@ pub struct Finding {
     /// Where the limit is believed to be, by the trials: loads in their order, each with the probability that the limit
     /// is below it. None where the method has no such belief.
     pub belief: Vec<(f64, f64)>,
+}
+
+impl Finding {
+    /// Whether the limit was found; of several goals, each of them.
+    pub fn is_found(&self) -> bool {
+        let is_capacity = matches!(self.outcome, Outcome::Capacity { .. });
+        is_capacity && self.goal_results().all(|result| result.irregular.is_none())
+    }
+
+    /// The results of the goals of `mlrsearch`.
+    pub fn goal_results(&self) -> impl Iterator<Item = &GoalResult> {
+        self.notes.iter().filter_map(|note| match note {
+            FindNote::GoalResult(result) => Some(result.as_ref()),
+            _ => None,
+        })
+    }
 }
 
 /// What was found.
@@ -80,6 +97,8 @@ pub enum IntervalKind {
     Percentiles,
     /// The lowest and the highest of the figures of one run.
     Range,
+    /// The Relevant Lower and the Relevant Upper Bound of a goal (RFC 9971).
+    RelevantBounds,
 }
 
 /// Why a limit is only known to be at least so high.
@@ -182,6 +201,8 @@ pub enum FindNote {
         /// What was measured there, in words.
         figures: String,
     },
+    /// The result of a goal of `mlrsearch`.
+    GoalResult(Box<GoalResult>),
     /// What differs from the method as its document has it.
     NotByTheBook {
         /// In words.

@@ -6,6 +6,7 @@
 //!          search   doubling, then trials near the limit (belief, trend)
 //!          stair    one run in steps             ramp     one run, its knee by rule
 //!          window   a ladder of windows          rfc2544, rfc8219   repeated binary search
+//!          mlrsearch   RFC 9971: the bounds of several loss ratios
 //! ```
 
 mod belief;
@@ -19,6 +20,7 @@ mod finding;
 #[cfg(test)]
 mod imaginary;
 mod lengths;
+mod mlrsearch;
 mod notes;
 mod options;
 mod quantities;
@@ -41,6 +43,10 @@ pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
 pub use finder::{Finder, TrialsSoFar};
 pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+pub use mlrsearch::{
+    Classified, DurationSums, ExceedRatios, GoalError, GoalResult, Irregular, LoadClass, MultipleLossRatio,
+    SearchGoal,
+};
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;
 pub use search::Search;
@@ -57,5 +63,6 @@ pub fn finder(settings: Settings) -> Box<dyn Finder> {
         Method::Ramp => Box::new(Ramp::new(settings)),
         Method::Window => Box::new(Window::new(settings)),
         Method::Rfc2544 | Method::Rfc8219 => Box::new(BookSearch::new(settings)),
+        Method::MlrSearch => Box::new(MultipleLossRatio::new(settings)),
     }
 }

@@ -7,6 +7,7 @@ use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;
+use super::mlrsearch::goal::SearchGoal;
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
@@ -19,6 +20,8 @@ pub struct Settings {
     pub(super) method: Method,
     pub(super) what: What,
     pub(super) criteria: Criteria,
+    /// The goals of `mlrsearch`, the strictest first; none of another method.
+    pub(super) goals: Vec<SearchGoal>,
     /// Everything but the load.
     pub(super) draft: Draft,
     pub(super) start: f64,
@@ -54,6 +57,9 @@ impl Settings {
         let what = What::of(options.what.as_deref())?;
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
+        if method == Method::MlrSearch {
+            return Settings::of_goals(options, draft);
+        }
         let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
         let criteria = match (method, options.criteria.is_empty()) {
             (Method::Rfc2544 | Method::Rfc8219, true) => {
@@ -98,6 +104,7 @@ impl Settings {
             per_client_qps: per_client,
             repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
             criteria,
+            goals: Vec::new(),
         };
         if method == Method::Rfc8219 && draft.timeout.is_none() {
             settings.draft.timeout = Some("1s".to_owned());
@@ -110,11 +117,35 @@ impl Settings {
         if method == Method::Stair {
             settings.has_enough_queries()?;
         }
-        let longest = settings.longest_ns();
-        if longest > MONTH_NS {
-            return Err(FindError::TooLong(length(longest)));
+        match settings.longest_ns() {
+            longest if longest > MONTH_NS => Err(FindError::TooLong(length(longest))),
+            _ => Ok(settings),
         }
-        Ok(settings)
+    }
+
+    /// Those of `mlrsearch`: as of a search, but with goals instead of criteria.
+    fn of_goals(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
+        let shared = Options { method: None, goals: Vec::new(), ..options.clone() };
+        let mut settings = Settings::new(&shared, draft)?;
+        let final_ns = options.trial.is_some().then_some(settings.trial_ns);
+        let goals = SearchGoal::all(&options.goals, final_ns).map_err(Box::new)?;
+        settings.method = Method::MlrSearch;
+        settings.criteria = Criteria { expectations: Vec::new(), no_loss_beyond_chance: false };
+        settings.trial_ns = goals.iter().map(|goal| goal.final_trial_ns).max().unwrap_or(TRIAL_NS);
+        if options.trials.is_none() {
+            settings.most_trials = MOST_TRIALS_OF_GOALS;
+        }
+        // The usual lowest load is one at which a trial of each goal has the queries that it needs.
+        let fewest = goals.iter().map(|goal| goal.queries_needed() / (goal.final_trial_ns as f64 * 1e-9));
+        let fewest = fewest.fold(0.0, f64::max) * settings.least / settings.qps(settings.least);
+        let raised = settings.rounded(fewest).min(settings.start);
+        if options.least.is_none() && raised > settings.least {
+            settings.raised_from = Some(settings.least);
+            settings.least = raised;
+        }
+        settings.goals = goals;
+        let longest_ns = settings.longest_ns();
+        if longest_ns > MONTH_NS { Err(FindError::TooLong(length(longest_ns))) } else { Ok(settings) }
     }
 
     fn is_ordered(&self) -> Result<(), FindError> {
@@ -140,6 +171,19 @@ impl Settings {
         self.what
     }
 
+    /// The goals of `mlrsearch`.
+    pub fn goals(&self) -> &[SearchGoal] {
+        &self.goals
+    }
+
+    /// What a trial must show, as text, one each.
+    pub fn criteria_texts(&self) -> Vec<String> {
+        match self.method {
+            Method::MlrSearch => self.goals.iter().map(SearchGoal::text).collect(),
+            _ => self.criteria.texts(),
+        }
+    }
+
     /// The criteria.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
@@ -159,6 +203,7 @@ impl Settings {
     pub fn most_runs(&self) -> u64 {
         match self.method {
             Method::Search => u64::from(self.most_trials) + 1 + MOST_AFTER,
+            Method::MlrSearch => u64::from(self.most_trials),
             Method::Stair | Method::Ramp => 1,
             Method::Window => RUNGS.len() as u64,
             Method::Rfc2544 | Method::Rfc8219 => {
@@ -190,9 +235,7 @@ impl Settings {
 
     /// A load that is easy to read, and to type: four digits.
     pub(super) fn rounded(&self, load: f64) -> f64 {
-        let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
-        let rounded = (load / unit).round() * unit;
-        if self.what == What::Clients || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
+        rounded_load(load, self.what == What::Clients)
     }
 
     /// The run of a trial.
@@ -251,6 +294,13 @@ impl Settings {
     }
 }
 
+/// A load with four digits; clients are whole.
+pub(super) fn rounded_load(load: f64, is_whole: bool) -> f64 {
+    let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
+    let rounded = (load / unit).round() * unit;
+    if is_whole || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
+}
+
 /// A trial lasts at least so long: a second in which a server does something else is then a tenth of it.
 const TRIAL_NS: u64 = 10_000_000_000;
 
@@ -270,6 +320,9 @@ const RAMP_NS: u64 = 60_000_000_000;
 const HOLD_NS: u64 = 60_000_000_000;
 
 const MOST_TRIALS: u32 = 60;
+
+/// RFC 9971 has no bound. Two goals with the usual settings take about twenty trials without noise.
+const MOST_TRIALS_OF_GOALS: u32 = 1_000;
 
 /// Trials beyond the limit and after it.
 const MOST_AFTER: u64 = 18;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json, finding_text, trial_head, trial_line};
-use dnsdyno_campaign::find::{Finding, Method, Options, Outcome, Settings, TrialsSoFar, What};
+use dnsdyno_campaign::find::{Finding, Method, Options, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
@@ -30,11 +30,17 @@ pub(crate) struct FindFlags {
     /// beyond chance, and p99<=100ms]
     #[arg(long = "while", value_name = "EXPECTATION", help_heading = SEARCH)]
     while_: Vec<String>,
+    /// With --method mlrsearch: a Search Goal of RFC 9971, 'NAME: loss<=R', and then, each after a comma, its final
+    /// trial duration ('60 s'), sum=T (decides a load), exceed=SHARE (of that which may lose more), width=SHARE
+    /// (between its bounds) and initial=T (of the first trials); may be repeated [default: 'lossless: loss=0' and
+    /// 'partial: loss<=0.5%', each with 10 s, sum=30 s, exceed=50%, width=0.5%, initial=1 s]
+    #[arg(long = "goal", value_name = "GOAL", help_heading = SEARCH)]
+    goals: Vec<String>,
     /// What is searched for: qps, connections (per second, one query each) or clients (held, each with
     /// its connection) [default: qps]
     #[arg(long, value_name = "WHAT", help_heading = SEARCH)]
     find: Option<String>,
-    /// search, stair, ramp, window, rfc2544 or rfc8219 [default: search]
+    /// search, stair, ramp, window, rfc2544, rfc8219 or mlrsearch (RFC 9971) [default: search]
     #[arg(long, value_name = "METHOD", help_heading = SEARCH)]
     method: Option<String>,
     /// The first load [default: 1k; of connections and clients 100]
@@ -112,7 +118,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     let mut told =
         TrialPrinter { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
     if !flags.quiet {
-        print_error(&format!("criteria: {}", settings.criteria().texts().join(", ")));
+        print_error(&format!("criteria: {}", settings.criteria_texts().join(", ")));
         settings.notices().iter().for_each(|notice| print_error(notice));
     }
     let search = Search {
@@ -150,6 +156,7 @@ impl FindFlags {
             what: self.find.clone(),
             method: self.method.clone(),
             criteria: self.while_.clone(),
+            goals: self.goals.clone(),
             start: self.from.clone(),
             least: self.least.clone(),
             most: self.most.clone(),
@@ -176,10 +183,7 @@ fn print(finding: &Finding, folder: &Path, json: bool) -> Exit {
         ),
     };
     printed.map_err(Failure::run_failed)?;
-    Ok(match finding.outcome {
-        Outcome::Capacity { .. } => OK,
-        _ => EXPECTATION_FAILED,
-    })
+    Ok(if finding.is_found() { OK } else { EXPECTATION_FAILED })
 }
 
 /// A line for each trial, on standard error.
@@ -228,9 +232,10 @@ fn dry_run(settings: &Settings) -> String {
     let unit = settings.what().unit();
     let (start, least, most) = settings.loads();
     let criteria = settings.criteria();
+    let between = if settings.method() == Method::MlrSearch { "\n           " } else { ", " };
     let mut lines = vec![
         format!("method     {}", settings.method().name()),
-        format!("criteria   {}", criteria.texts().join(", ")),
+        format!("criteria   {}", settings.criteria_texts().join(between)),
         format!(
             "loads      first {} {unit}, at least {}, at the most {}",
             rate(start),
@@ -238,7 +243,7 @@ fn dry_run(settings: &Settings) -> String {
             rate(most)
         ),
     ];
-    if !matches!(settings.method(), Method::Stair | Method::Ramp) {
+    if !matches!(settings.method(), Method::Stair | Method::Ramp | Method::MlrSearch) {
         let needed = count(criteria.queries_needed());
         let trial = length(settings.trial_ns(start));
         lines.push(format!(
@@ -270,6 +275,7 @@ Examples:
   dnsdyno find -s 192.0.2.53 -d queries.txt --method stair --from 2k --most 25k --step 1k --hold 60s
   dnsdyno find -s 192.0.2.53 -d queries.txt --method ramp --most 100k --over 60s
   dnsdyno find -s 192.0.2.53 -d queries.txt --method window
+  dnsdyno find -s 192.0.2.53 -d queries.txt --method mlrsearch --goal 'strict: loss=0, 60 s, sum=60 s, exceed=0%'
 
 Exit codes: 0 the limit was found; 1 it is only known to be at least so high, or the criteria are not
 met at any load; 2 the options are not valid; 3 a run failed; 128 + the signal where it was stopped.";

@@ -7,6 +7,7 @@ use dnsdyno_report::expect::ends_text;
 use dnsdyno_report::quantile_json as object;
 use serde_json::{Value, json};
 
+use super::mlrsearch::{goals_json, irregular_name};
 use super::text::{answer_line, note_text};
 use crate::find::{
     FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, What, Why,
@@ -14,7 +15,7 @@ use crate::find::{
 
 /// The result as one object.
 pub fn finding_json(finding: &Finding) -> Value {
-    json!({
+    let mut object = json!({
         "format": 1,
         "answer": answer_line(finding),
         "method": finding.method.name(),
@@ -25,7 +26,11 @@ pub fn finding_json(finding: &Finding) -> Value {
         "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
         "cut_off": finding.cut,
         "belief": finding.belief.iter().map(believed).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(goals) = goals_json(finding.goal_results()) {
+        object["mlrsearch"] = goals;
+    }
+    object
 }
 
 fn believed((load, below): &(f64, f64)) -> Value {
@@ -40,6 +45,7 @@ fn outcome(outcome: &Outcome) -> Value {
                 IntervalKind::Bracket => "bracket",
                 IntervalKind::Percentiles => "percentiles_1_99",
                 IntervalKind::Range => "range",
+                IntervalKind::RelevantBounds => "relevant_bounds",
             };
             json!({ "kind": "capacity", "load": load, "from": from, "to": to, "interval": interval })
         }
@@ -91,6 +97,9 @@ fn note(note: &FindNote) -> Value {
         FindNote::Knee { rule, load, at_ns, figures } => {
             json!({ "kind": "knee", "rule": rule, "load": load, "at_ns": at_ns, "figures": figures })
         }
+        FindNote::GoalResult(result) => json!({
+            "kind": "goal_result", "goal": result.goal.name, "irregular": result.irregular.map(irregular_name)
+        }),
         FindNote::NotByTheBook { text } => json!({ "kind": "not_by_the_book", "text": text }),
     }
 }

@@ -9,6 +9,7 @@ use dnsdyno_text::layout::{NOTHING, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 
+use super::mlrsearch::{goal_answer, goal_text};
 use crate::find::{
     FindNote, Finding, IntervalKind, Method, Outcome, Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
 };
@@ -80,30 +81,13 @@ pub fn answer_line(finding: &Finding) -> String {
         _ => counted(trials, "trial", "trials"),
     };
     let spent = format!("{trials}, {}", length(took_ns));
+    let goals: Vec<String> = finding.goal_results().map(|result| goal_answer(result, unit)).collect();
+    if !goals.is_empty() {
+        return format!("{}, {spent}", goals.join("; "));
+    }
     match &finding.outcome {
         Outcome::Capacity { load, from, to, interval } => {
-            let bounds = format!("{}..{}", rate(*from), rate(*to));
-            match interval {
-                IntervalKind::Confidence => {
-                    format!("capacity {} {unit}, 95 %: {bounds}, {spent}", rate(*load))
-                }
-                IntervalKind::Bracket => {
-                    format!(
-                        "capacity {} {unit} (the highest step that passed), the next failed: {bounds}, {spent}",
-                        rate(*load)
-                    )
-                }
-                IntervalKind::Percentiles => {
-                    format!(
-                        "throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}",
-                        rate(*load)
-                    )
-                }
-                IntervalKind::Range => format!(
-                    "capacity about {} {unit} ({bounds} by the different rules), {spent}",
-                    rate(*load)
-                ),
-            }
+            format!("{}, {spent}", capacity(*load, (*from, *to), *interval, unit))
         }
         Outcome::AtLeast { load, why } => {
             let why = match why {
@@ -134,6 +118,22 @@ pub fn answer_line(finding: &Finding) -> String {
             rate(*load),
             load_unit(finding)
         ),
+    }
+}
+
+/// A limit with its bounds, and what these are.
+fn capacity(load: f64, (from, to): (f64, f64), interval: IntervalKind, unit: &str) -> String {
+    let (load, bounds) = (rate(load), format!("{}..{}", rate(from), rate(to)));
+    match interval {
+        IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
+        IntervalKind::Bracket => {
+            format!("capacity {load} {unit} (the highest step that passed), the next failed: {bounds}")
+        }
+        IntervalKind::Percentiles => {
+            format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
+        }
+        IntervalKind::RelevantBounds => format!("capacity {bounds} {unit} (Relevant Lower and Upper Bound)"),
+        IntervalKind::Range => format!("capacity about {load} {unit} ({bounds} by the different rules)"),
     }
 }
 
@@ -272,6 +272,7 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Knee { rule, load, at_ns, figures } => {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
+        FindNote::GoalResult(result) => goal_text(result, unit),
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
 }
