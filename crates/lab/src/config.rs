@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::{fs, io};
 
 use dnsdyno_servers::server_of_process;
 use dnsdyno_servers::tuning::with_value;
@@ -10,9 +11,12 @@ use crate::options::ZoneContent;
 use crate::port::Port;
 use crate::{LabError, ServerOptions, ServerSpec, template};
 
-/// The configuration with the chosen parts in their places; places of parts not chosen are empty.
-pub(crate) fn with_parts(spec: &ServerSpec, options: &ServerOptions) -> Result<String, LabError> {
+/// A text of the template with the chosen parts in their places; places of parts not chosen are empty.
+pub(crate) fn with_parts(spec: &ServerSpec, options: &ServerOptions, text: &str) -> Result<String, LabError> {
     let parts = &spec.template.parts;
+    if options.hierarchy.is_some() && !parts.contains_key("hierarchy") {
+        return Err(LabError::NoHierarchy { server: spec.name().to_owned() });
+    }
     if options.stub.is_some() && !parts.contains_key("stub") {
         return Err(LabError::NoStub { server: spec.name().to_owned() });
     }
@@ -23,12 +27,18 @@ pub(crate) fn with_parts(spec: &ServerSpec, options: &ServerOptions) -> Result<S
             known: parts.keys().cloned().collect(),
         });
     }
-    let source = if options.stub.is_some() { "stub" } else { "zone" };
+    let source = match (&options.hierarchy, options.stub) {
+        (Some(_), _) => "hierarchy",
+        (None, Some(_)) => "stub",
+        (None, None) => "zone",
+    };
+    let has_anchor = options.hierarchy.as_ref().is_some_and(|hierarchy| hierarchy.anchor.is_some());
+    let anchor = if has_anchor { "anchor" } else { "no_anchor" };
     let family = if options.address.is_ipv4() { "ipv4" } else { "ipv6" };
     let asked = options.parts.iter().map(String::as_str);
-    let chosen: Vec<_> = asked.chain([source, family]).filter_map(|name| parts.get(name)).collect();
+    let chosen: Vec<_> = asked.chain([source, anchor, family]).filter_map(|name| parts.get(name)).collect();
 
-    let filled = template::fill(&spec.template.config, |place| {
+    let filled = template::fill(text, |place| {
         if parts.values().any(|part| part.contains_key(place)) {
             Some(chosen.iter().filter_map(|part| part.get(place)).cloned().collect::<Vec<_>>().join("\n"))
         } else {
@@ -78,7 +88,30 @@ pub(crate) fn values(
         values.insert("stub_address".to_owned(), stub.ip().to_string());
         values.insert("stub_port".to_owned(), stub.port().to_string());
     }
+    if let Some(hierarchy) = &options.hierarchy {
+        values.insert("hints_file".to_owned(), path(&hierarchy.hints));
+        if let Some(anchor) = &hierarchy.anchor {
+            values.insert("anchor_file".to_owned(), path(anchor));
+            let (parameters, digest) = trust_anchor(anchor)?;
+            values.insert("anchor_parameters".to_owned(), parameters);
+            values.insert("anchor_digest".to_owned(), digest);
+        }
+    }
     Ok(values)
+}
+
+/// Key tag, algorithm and type of digest of the first DS record of a file, and its digest.
+fn trust_anchor(path: &Path) -> Result<(String, String), LabError> {
+    let failed = || format!("read a DS record from {}", path.display());
+    let text = fs::read_to_string(path).map_err(LabError::io(failed()))?;
+    let ds = text.lines().find_map(|line| line.split_once(" DS ").map(|(_, data)| data));
+    let words: Vec<&str> = ds.unwrap_or_default().split_whitespace().collect();
+    match words.as_slice() {
+        [tag, algorithm, kind, digest @ ..] if !digest.is_empty() => {
+            Ok((format!("{tag} {algorithm} {kind}"), digest.concat()))
+        }
+        _ => Err(LabError::io(failed())(io::ErrorKind::InvalidData.into())),
+    }
 }
 
 /// The configuration with these parameters set.

@@ -69,6 +69,13 @@ pub enum LabError {
         server: String,
     },
 
+    /// A hierarchy was given to a server that does not resolve, or not from the root down.
+    #[error("server {server:?} cannot resolve from a root of its own: its template has no [parts.hierarchy]")]
+    NoHierarchy {
+        /// The server's name.
+        server: String,
+    },
+
     /// A zone's origin is not a domain name.
     #[error("{origin:?} is not a domain name: {reason}")]
     Origin {

@@ -45,7 +45,7 @@ pub use command::RunningCommand;
 pub use cpu_group::CpuGroup;
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use netem::Netem;
-pub use options::{ServerOptions, Zone, example_queries};
+pub use options::{Hierarchy, ServerOptions, Zone, example_queries};
 pub use place::Place;
 pub use require::{Need, require};
 pub use root::{MountedRoot, Root};

@@ -28,6 +28,9 @@ pub struct ServerOptions {
     /// Resolve the zone's names through the server at this address, instead of serving the zone. Only for a
     /// resolver; that server must be answering already.
     pub stub: Option<SocketAddr>,
+    /// Resolve each name from this root down, instead of serving the zone, of which then only the origin is used: `.`
+    /// is there in each hierarchy. Only for a resolver that has the part; its servers must be answering already.
+    pub hierarchy: Option<Hierarchy>,
     /// The folder in which that of the server is made; `None` = that of temporary files.
     pub within: Option<PathBuf>,
     /// How long the server may take until it answers.
@@ -52,6 +55,7 @@ impl Default for ServerOptions {
             threads: 1,
             receive_buffer_bytes: RECEIVE_BUFFER_BYTES,
             stub: None,
+            hierarchy: None,
             within: None,
             ready_within: READY_WITHIN,
             cancel: Cancel::default(),
@@ -60,6 +64,16 @@ impl Default for ServerOptions {
             settings: BTreeMap::new(),
         }
     }
+}
+
+/// A root of its own, from which a resolver resolves names, such as that of `dnsdyno world`. The resolver must be where
+/// nothing else can be reached.
+#[derive(Debug, Clone)]
+pub struct Hierarchy {
+    /// The file with the names and addresses of the root's servers.
+    pub hints: PathBuf,
+    /// The file with the DS and DNSKEY records of the root's key; `None` = the resolver does not validate.
+    pub anchor: Option<PathBuf>,
 }
 
 /// A zone: its origin, and its master file as text or as a file of the caller's.

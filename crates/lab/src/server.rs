@@ -211,10 +211,12 @@ impl Setup {
             .tempdir_in(&within)
             .map_err(LabError::io(format!("make a folder in {}", within.display())))?;
 
-        let config = config::with_parts(spec, options)?;
         let given = &spec.template;
+        let with_parts = |text: &String| config::with_parts(spec, options, text);
+        let (config, command) = (with_parts(&given.config)?, given.command.iter().map(with_parts));
+        let command = command.collect::<Result<Vec<_>, _>>()?;
         let mut ports = BTreeMap::from([("port".to_owned(), free_port(options)?)]);
-        let texts = given.command.iter().chain([&config]).chain(&given.watch);
+        let texts = command.iter().chain([&config]).chain(&given.watch);
         let names = texts.flat_map(|text| template::names(text));
         for name in names.filter(|name| name.starts_with("port_")) {
             if !ports.contains_key(name) {
@@ -234,7 +236,9 @@ impl Setup {
             ReadyCheck::Command(words) => fill_all(words).map(ReadyCheck::Command),
             query => Ok(query.clone()),
         };
-        let (arguments, initialise) = (fill_all(&given.command)?, fill_all(&given.initialise)?);
+        let (mut arguments, initialise) = (fill_all(&command)?, fill_all(&given.initialise)?);
+        // Those of parts that were not chosen.
+        arguments.retain(|argument| !argument.is_empty());
         let checks = given.ready.checks.iter().map(check).collect::<Result<_, _>>()?;
         let watch = given.watch.as_deref().map(fill).transpose()?;
         let config = config::with_settings(spec, fill(&config)?, &options.settings)?;
