@@ -127,6 +127,7 @@ pub(super) struct Config {
     pub(super) zone: Option<String>,
     pub(super) origin: Option<String>,
     pub(super) stub: Option<String>,
+    pub(super) hierarchy: Option<String>,
     pub(super) prepare: Option<String>,
     pub(super) ready_when: Option<String>,
     pub(super) ready_within: Option<Text>,

@@ -40,6 +40,8 @@ pub(super) struct Started {
     pub(super) receive_buffer_bytes: Option<u32>,
     /// An address, or the name of a helper.
     pub(super) stub: Option<String>,
+    /// The name of a helper, from whose root it resolves.
+    pub(super) hierarchy: Option<String>,
     pub(super) prepare: Option<String>,
     pub(super) ready_when: Option<String>,
     pub(super) ready_within: Option<Duration>,
@@ -206,6 +208,7 @@ pub(super) fn kind(
         threads: config.threads.unwrap_or(1),
         receive_buffer_bytes: buffer,
         stub: config.stub.clone(),
+        hierarchy: config.hierarchy.clone(),
         prepare: config.prepare.clone(),
         ready_when: config.ready_when.clone(),
         ready_within: ready.map(Duration::from_nanos),
@@ -263,6 +266,18 @@ fn check_names(config: &Config, spec: &ServerSpec, helpers: &[&str]) -> Result<(
         && !helpers.contains(&stub)
     {
         return Err(format!("`stub = \"{stub}\"` is neither a helper before it nor ADDRESS:PORT"));
+    }
+    if let Some(hierarchy) = &config.hierarchy {
+        let wrong = |reason: &str| Err(format!("`hierarchy = \"{hierarchy}\"`: {reason}"));
+        if !helpers.contains(&hierarchy.as_str()) {
+            return wrong("no helper before it has this name");
+        }
+        if config.stub.is_some() {
+            return wrong("it resolves from that root, or through `stub`: remove one of them");
+        }
+        if !spec.parts().any(|part| part == "hierarchy") {
+            return wrong(&format!("the template `{template}` cannot resolve from a root of its own"));
+        }
     }
     if let Some(other) = config.sysctl.keys().find(|name| !name.starts_with("net.") || name.contains("..")) {
         return Err(format!(

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dnsdyno_lab::{
-    Cancel, CpuGroup, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair,
+    Cancel, CpuGroup, Hierarchy, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair,
 };
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
@@ -62,6 +62,13 @@ impl Starter<'_> {
         };
         let of_lab = |source| ExperimentError::Start { subject: name.to_owned(), source };
         let pair = self.in_namespaces.then(|| VethPair::new(1)).transpose().map_err(of_lab)?;
+        if let (Some(helper), None) = (&started.hierarchy, &pair) {
+            return Err(of_lab(LabError::Namespace {
+                command: format!("resolve from the root of `{helper}`"),
+                said: "the server has no namespace of its own, and would ask name servers elsewhere: root makes one"
+                    .to_owned(),
+            }));
+        }
         if let Some(pair) = &pair {
             let set_near = |(key, value)| set(Some(pair.near()), key, value);
             GENERATOR.into_iter().try_for_each(set_near).map_err(of_lab)?;
@@ -317,6 +324,7 @@ impl Standing {
             threads: started.threads,
             receive_buffer_bytes: started.receive_buffer_bytes.unwrap_or(usual.receive_buffer_bytes),
             stub,
+            hierarchy: started.hierarchy.as_deref().and_then(|helper| self.hierarchy(helper)),
             within: Some(place.folder().to_owned()),
             ready_within: started.ready_within.unwrap_or(usual.ready_within),
             cancel: self.cancel.clone(),
@@ -334,6 +342,13 @@ impl Standing {
             Some(SocketAddr::new(fact("address")?.parse().ok()?, fact("port")?.parse().ok()?))
         };
         stub.parse().ok().or_else(of_helper)
+    }
+
+    /// The root of a helper, by the files that it has written; without an anchor nothing in it is signed.
+    fn hierarchy(&self, helper: &str) -> Option<Hierarchy> {
+        let folder = PathBuf::from(self.values.get(&format!("{helper}.folder"))?);
+        let anchor = Some(folder.join(ANCHOR_FILE)).filter(|path| path.exists());
+        Some(Hierarchy { hints: folder.join(HINTS_FILE), anchor })
     }
 }
 
@@ -378,6 +393,11 @@ const NEAR_AND_FAR: &str = "10.77.0.0/24";
 
 /// What finds by itself what can be watched.
 pub(super) const AUTO: &str = "auto";
+
+/// What a helper with a root of its own writes into its folder for resolvers: the hints, and the trust anchor where it is
+/// signed.
+const HINTS_FILE: &str = "root.hints";
+const ANCHOR_FILE: &str = "root.key";
 
 /// Instead of the name of a subject: that of the helpers that serve all.
 const HELPERS: &str = "helpers";

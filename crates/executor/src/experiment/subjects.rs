@@ -56,8 +56,9 @@ fn check_kept(name: &str, how: &Started, is_kept: bool, before: Option<&Helper>)
     if how.spec.answers_queries() {
         return wrong("servers reach it by files of its folder only, and it answers queries: remove `start`");
     }
-    if how.stub.is_some() || how.path.is_some() || !how.sysctl.is_empty() {
-        return wrong("it is in no namespace: it has no `stub`, `path` or `sysctl`");
+    let asks = how.stub.is_some() || how.hierarchy.is_some();
+    if asks || how.path.is_some() || !how.sysctl.is_empty() {
+        return wrong("it is in no namespace: it has no `stub`, `hierarchy`, `path` or `sysctl`");
     }
     match before.filter(|before| !before.is_kept) {
         Some(before) => wrong(&format!("name it before `{}`, which is started for each server", before.name)),
