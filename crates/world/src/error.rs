@@ -52,7 +52,7 @@ impl WorldError {
     /// Whether what was asked for is wrong, and not the host.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            WorldError::Option(_) | WorldError::Line { .. } => true,
+            WorldError::Option(_) | WorldError::Line { .. } | WorldError::Read { .. } => true,
             WorldError::Write(error) => error.is_bad_input(),
             _ => false,
         }

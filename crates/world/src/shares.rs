@@ -39,7 +39,7 @@ const SHARES: [(&str, f64, &str); 11] = [
     ("aaaa", 0.4, "hosts with an AAAA record beside the A record"),
     ("aaaa-servers", 0.8, "name servers with an IPv6 address, where there is a --prefix6"),
     ("wildcard", 0.1, "zones with a wildcard"),
-    ("large", 0.1, "zones with answers of 1,400 to 3,500 octets: names txt and many"),
+    ("large", 0.1, "zones with answers of more than 1,400 octets: names txt and many"),
     ("naptr", 0.1, "zones with NAPTR and SRV records: names sip and _sip._udp"),
     ("ed25519", 0.2, "signed zones with keys for Ed25519; the others have ECDSA P-256"),
     ("nsec3", 0.4, "signed zones with NSEC3; the others have NSEC"),

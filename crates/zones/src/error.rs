@@ -10,17 +10,17 @@ pub enum DataError {
     #[error("{0}")]
     Option(String),
     /// The folder has something in it.
-    #[error("{} is not empty: name another folder with --out, or remove this one", .0.display())]
+    #[error("{} is not empty: name another folder, or remove this one", .0.display())]
     NotEmpty(PathBuf),
     /// The path cannot stand in the configuration of a server.
     #[error(
-        "the path {0:?} cannot be written into the configuration of a server: name a folder with --out without \
-         quotes, backslashes and line breaks"
+        "the path {0:?} cannot be written into the configuration of a server: name a folder without quotes, \
+         backslashes and line breaks"
     )]
     OddPath(PathBuf),
     /// Something cannot be written.
     #[error(
-        "cannot write {}: {source}; name a folder with --out that you may write to and that has space",
+        "cannot write {}: {source}; name a folder that you may write to and that has space",
         .path.display()
     )]
     Write {
