@@ -35,7 +35,7 @@ pub(crate) struct WorldFlags {
     /// End after this time, such as 30s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "T")]
     duration: Option<String>,
-    /// Write the hints of the root for a resolver to this file before serving
+    /// Write the hints of the root for a resolver to this file, once it is served
     #[arg(long, value_name = "FILE")]
     hints: Option<PathBuf>,
     /// With --signed: write the trust anchor, the DS and DNSKEY records of the root, to this file before serving
@@ -137,15 +137,15 @@ fn serve(flags: &WorldFlags) -> Outcome {
             "world: {lines} of the list have a type that is not made; their names have addresses"
         ));
     }
-    if let Some(path) = &flags.hints {
-        write_file(path, &world.root_hints())?;
-    }
     write_anchor(flags, &world)?;
     // Installed before the world reports that it is served: it may be stopped right after that.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let servers = count(world.server_count().into());
     let options = ServeOptions { port: flags.port, threads: flags.threads };
     let serving = Serving::start(world, options).map_err(failure)?;
+    if let Some(path) = &flags.hints {
+        write_file(path, &serving.world().root_hints())?;
+    }
     let prefix = flags.options.prefix;
     print_error(&format!(
         "world: {servers} name servers in {prefix}, port {}, UDP and TCP; Ctrl-C to stop",
