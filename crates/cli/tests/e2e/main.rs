@@ -79,6 +79,8 @@
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
 //! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
+//! | [`beside::world`] | the Internet in a box: resolvers from cold, the book and their counters, the same world again
+//! |
 //! | [`beside::faults`] | what happens in the middle of a run: ports that close, servers and generators that are
 //! killed, Ctrl-C |
 //!
@@ -173,4 +175,5 @@ mod beside {
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;
+    pub(crate) mod world;
 }

@@ -1,0 +1,410 @@
+//! `dnsdyno world`: resolvers that resolve its names from cold, the book compared with their counters, the same world
+//! again, as zone files in another server, and its faults.
+
+mod place;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use dnsdyno_lab::{Need, Server, ServerOptions, ServerSpec, Zone, require};
+use domain::base::iana::Rtype;
+use domain::base::{Message, ParsedName};
+use domain::rdata::AllRecordData;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::beside::experiment::SHORT;
+use crate::support::{Workplace, check_record};
+use place::{Apart, Question, book_of, log_of, questions, servers_of, truth};
+
+#[test]
+fn unbound_resolves_a_signed_world_from_cold_and_its_counters_are_the_book() {
+    resolves("unbound", 300, &[], UNBOUND, sent_by_unbound);
+}
+
+#[test]
+fn bind_resolves_a_signed_world_from_cold_and_its_counter_is_the_book() {
+    resolves("bind", 200, &["statistics"], &["/udp + /tcp"], |server| {
+        let json = over_http(server.listener("statistics").unwrap(), "/json/v1/server");
+        let json: Value = serde_json::from_str(&json).unwrap();
+        vec![json["views"]["_default"]["resolver"]["stats"]["Queryv4"].as_u64().unwrap()]
+    });
+}
+
+#[test]
+fn knot_resolver_resolves_a_signed_world_from_cold_and_its_counters_are_the_book() {
+    resolves("knot-resolver", 200, &[], &["/udp", "/tcp"], |server| {
+        let mut socket = UnixStream::connect(server.folder().join("counters")).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.write_all(b"worker.stats().udp .. ' ' .. worker.stats().tcp\n").unwrap();
+        let said = BufReader::new(socket).lines().find_map(|line| {
+            let line = line.unwrap();
+            let words = line.trim_matches(|c: char| !c.is_ascii_digit()).split(' ');
+            words.map(|word| word.parse().ok()).collect::<Option<Vec<u64>>>()
+        });
+        said.unwrap()
+    });
+}
+
+#[test]
+fn powerdns_recursor_resolves_a_signed_world_from_cold_and_its_counters_are_the_book() {
+    resolves("pdns-recursor", 200, &[], &["/udp + /tcp"], |server| {
+        let mut command = Command::new("rec_control");
+        command.arg(format!("--config-dir={}", server.folder().display()));
+        command.arg(format!("--socket-dir={}", server.folder().display()));
+        let asked = command.args(["get", "all-outqueries", "chain-resends"]).output().unwrap();
+        assert!(asked.status.success(), "{asked:?}");
+        let said = String::from_utf8(asked.stdout).unwrap();
+        let mut counts = said.split_whitespace().map(|number| number.parse::<u64>().unwrap());
+        // What waits for the answer to the same query of another client is counted, and not sent.
+        vec![counts.next().unwrap() - counts.next().unwrap()]
+    });
+}
+
+/// A resolver finds each name of a world of a million zones as the world says, and validates it; it asks no one else.
+/// `sent` gives what it says it has sent, `booked` names the same in the book.
+fn resolves(
+    name: &str,
+    number: u32,
+    parts: &[&str],
+    booked: &[&str],
+    sent: impl Fn(&Server) -> Vec<u64> + Sync + Send,
+) {
+    let work = Workplace::new();
+    let Some(apart) = Apart::new() else { return };
+    let options = "--zones 1M --signed --rtt none";
+    let questions = questions(&work, number, options);
+    let truth = truth(&work, &questions, options);
+    let world = apart.world(&work, options);
+    let Some(resolver) = apart.resolver(&work, name, parts) else { return };
+    let answers = apart.ask_all(resolver.address(), &questions);
+    for ((question, truth), answer) in questions.iter().zip(&truth).zip(&answers) {
+        check_answer(question, truth, answer, &resolver);
+        let told = || format!("{} {}: not validated\n{}", question.name, question.rtype, log_of(&resolver));
+        assert!(answer.header().ad(), "{}", told());
+    }
+    let sent = apart.settled(Duration::from_millis(200), || sent(&resolver));
+    resolver.stop().unwrap();
+    let book = book_of(&work, world);
+    assert_eq!(apart.left(), 0, "packets left the namespace");
+    check_sent(&sent, booked, &book);
+    // From cold each name needs a query at least.
+    assert!(sent.iter().sum::<u64>() > u64::from(number), "{sent:?}");
+}
+
+/// Compares what a resolver says it has sent with what the world says it was asked: sums of numbers of the book.
+fn check_sent(sent: &[u64], booked: &[&str], book: &Value) {
+    let number =
+        |at: &str| book.pointer(at).and_then(Value::as_u64).unwrap_or_else(|| panic!("{at}: {book:#}"));
+    let asked: Vec<u64> = booked.iter().map(|sum| sum.split(" + ").map(number).sum()).collect();
+    assert_eq!(sent, asked, "{booked:?}");
+}
+
+#[test]
+fn planned_faults_are_what_a_resolver_meets() {
+    let work = Workplace::new();
+    let Some(apart) = Apart::new() else { return };
+    let options = "--zones 1M --signed --rtt none --share own=70% \
+        --fault lame=45%,edns-formerr=20%,tcp-only=20%,large-dnskey=20%";
+    let questions = questions(&work, 200, options);
+    let truth = truth(&work, &questions, options);
+    let world = apart.world(&work, options);
+    let Some(resolver) = apart.resolver(&work, "unbound", &[]) else { return };
+    let answers = apart.ask_all(resolver.address(), &questions);
+    let (mut found, mut lost) = (0, 0);
+    for ((question, truth), answer) in questions.iter().zip(&truth).zip(&answers) {
+        let fails = !truth["unreachable"].is_null() || !truth["unverifiable"].is_null();
+        if fails {
+            let rcode = answer.header().rcode().to_int();
+            assert_eq!(rcode, SERVFAIL, "{} {}: {truth:#}", question.name, question.rtype);
+            lost += 1;
+        } else if truth["needs_plain"].is_null() {
+            check_answer(question, truth, answer, &resolver);
+            found += 1;
+        }
+    }
+    assert!(found > 50 && lost > 10, "{found} {lost}");
+    let sent = apart.settled(Duration::from_secs(1), || sent_by_unbound(&resolver));
+    resolver.stop().unwrap();
+    let book = book_of(&work, world);
+    let words = ["lame-refused", "lame-servfail", "lame-referral", "edns-formerr", "tcp-only"];
+    for word in words.into_iter().chain(["large-dnskey"]) {
+        assert!(book["faults"][word].as_u64() > Some(0), "{word}: {:#}", book["faults"]);
+    }
+    // Over TCP is asked what was cut over UDP, and nothing else.
+    assert!(book["tcp"].as_u64() > Some(0) && book["tcp"] == book["ends"]["truncated"], "{:#}", book["ends"]);
+    check_sent(&sent, UNBOUND, &book);
+    assert_eq!(apart.left(), 0);
+}
+
+#[test]
+fn the_same_options_give_the_same_octets_and_another_seed_others() {
+    let work = Workplace::new();
+    let answers = |seed: u32| {
+        let options = format!("--zones 1M --signed --seed {seed} --rtt none --prefix {LOOPBACK}");
+        let ran = work.dnsdyno(&format!("world questions 60 {options}")).gives(0);
+        let questions: Vec<_> = ran.stdout.lines().map(Question::new).collect();
+        let names: Vec<_> = questions.iter().map(|question| question.name.as_str()).collect();
+        let ran = work.dnsdyno(&format!("world explain --json {options} {}", names.join(" "))).gives(0);
+        let truth: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+        let mut world = work.start(&format!("world {options} --port 0 --anchor root.key --book book.json"));
+        world.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
+        let port = port_of(&work.stderr());
+        let mut answers = vec![work.read("root.key").into_bytes()];
+        for (question, truth) in questions.iter().zip(&truth) {
+            let root: IpAddr = "127.64.0.1".parse().unwrap();
+            for address in servers_of(truth).into_iter().chain([root]) {
+                answers.push(question.over_tcp(SocketAddr::new(address, port)).unwrap());
+            }
+        }
+        let book = book_of(&work, world);
+        assert_eq!(book["received"].as_u64(), Some(answers.len() as u64 - 1));
+        answers
+    };
+    let first = answers(1);
+    assert!(first == answers(1), "the second world of the same options differs");
+    let other = answers(2);
+    assert!(first.iter().zip(&other).all(|(first, other)| first != other));
+}
+
+#[test]
+fn a_world_that_is_written_out_is_answered_equally_by_knot_and_its_signatures_hold() {
+    let work = Workplace::new();
+    let options =
+        "--zones 100 --tlds 5 --hosters 8 --signed --share large=30%,naptr=30%,wildcard=40%,child=30%";
+    let at = format!("{options} --rtt none --prefix {LOOPBACK}");
+    work.dnsdyno(&format!("world {at} --write zones --anchor root.key")).gives(0);
+    check_signatures(&work.path("zones/zones"));
+    let more_zones = work.read("zones/knot.conf").replacen("zone:\n", "", 1);
+    let Some(knot) = knot_with(more_zones) else { return };
+    let ran = work.dnsdyno(&format!("world questions 300 {at}")).gives(0);
+    let questions: Vec<_> = ran.stdout.lines().map(Question::new).collect();
+    let names: Vec<_> = questions.iter().map(|question| question.name.as_str()).collect();
+    let ran = work.dnsdyno(&format!("world explain --json {at} {}", names.join(" "))).gives(0);
+    let truth: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let mut world = work.start(&format!("world {at} --port 0 --book book.json"));
+    world.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
+    let port = port_of(&work.stderr());
+    for (question, truth) in questions.iter().zip(&truth) {
+        let of_world = question.over_tcp(SocketAddr::new(servers_of(truth)[0], port)).unwrap();
+        let of_knot = question.over_tcp(knot.address()).unwrap();
+        let zone = truth["zones"].as_array().unwrap().last().unwrap()["apex"].as_str().unwrap();
+        let is_in_zone = truth["alias_of"].is_null();
+        let [of_world, of_knot] = [of_world, of_knot].map(|answer| Told::of(answer, zone, is_in_zone));
+        assert_eq!(of_world, of_knot, "{} {} in {zone}", question.name, question.rtype);
+    }
+    book_of(&work, world);
+}
+
+#[test]
+fn an_experiment_starts_a_world_beside_a_resolver() {
+    if !require(&[Need::Server("unbound"), Need::Root]) {
+        return;
+    }
+    let work = Workplace::new();
+    let questions = work.dnsdyno("world questions 300 --zones 1k --prefix 100.64.0.0/10 --rtt none").gives(0);
+    work.write("q.txt", questions.stdout);
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/templates/world.toml");
+    let text = format!(
+        r#"
+answers = "any"
+{SHORT}
+queries = "q.txt"
+[[helper]]
+name = "world"
+template = "{}"
+parts = ["signed"]
+prepare = "ip route add local 100.64.0.0/10 dev lo"
+values = {{ zones = "1k" }}
+[[server]]
+name = "unbound"
+template = "unbound"
+origin = "."
+hierarchy = "world"
+[[load]]
+name = "l"
+rate = 200
+"#,
+        template.display()
+    );
+    work.write("x.toml", &text);
+    work.dnsdyno("experiment x.toml -o out").gives(0);
+    let runs: Vec<_> =
+        std::fs::read_dir(work.path("out/runs")).unwrap().map(|run| run.unwrap().path()).collect();
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        let rcodes = check_record(&run).tally().rcodes.clone();
+        assert!(rcodes.of(0) > 10 && rcodes.of(2) == 0, "{rcodes:?}");
+    }
+    work.write("x.toml", text.replace("\"world\"\n[[load]]", "\"other\"\n[[load]]"));
+    work.dnsdyno("experiment x.toml -o other")
+        .ends_refused(2, &["`hierarchy = \"other\"`", "no helper before it"]);
+}
+
+#[test]
+fn it_ends_at_its_time_and_prints_its_book_at_a_signal() {
+    let work = Workplace::new();
+    let ran = work.dnsdyno(&format!("world --zones 1k --prefix {LOOPBACK} --port 0 --for 200ms")).gives(0);
+    let book: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(book["received"].as_u64(), Some(0));
+    let mut world =
+        work.start(&format!("world --zones 1k --rtt none --prefix {LOOPBACK} --port 0 --book book.json"));
+    world.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
+    let root = SocketAddr::new("127.64.0.1".parse().unwrap(), port_of(&work.stderr()));
+    Question::new(". NS").over_udp(root, Duration::from_secs(10)).unwrap();
+    world.signal(Signal::USR1);
+    world.until("its book", || work.stdout().ends_with("}\n"));
+    let book: Value = serde_json::from_str(&work.stdout()).unwrap();
+    assert_eq!(
+        (book["received"].as_u64(), book["replies"]["answer"].as_u64()),
+        (Some(1), Some(1)),
+        "{book:#}"
+    );
+    assert_eq!(book_of(&work, world)["received"].as_u64(), Some(1));
+}
+
+#[test]
+fn what_it_cannot_make_it_says() {
+    let work = Workplace::new();
+    let cases: [(&str, &[&str]); 16] = [
+        ("--zones 0", &["--zones", "between 1 and"]),
+        ("--zones many", &["many"]),
+        ("--zones 3 --tlds 4", &["--tlds", "at least as many zones"]),
+        ("--fault lam=1%", &["`lam` is not a fault", "lame-refused"]),
+        ("--fault silent=60%,slow=60%", &["one fault at most"]),
+        ("--share glue=1%", &["`glue`", "own"]),
+        ("--loss 120%", &["120%", "more than 100%"]),
+        ("--ttl 60=50%", &["--ttl", "add up to 50%"]),
+        ("--chain 9", &["--chain", "between 1 and 8"]),
+        ("--rtt near=50%:10ms:0.3", &["100%"]),
+        ("--prefix 10.0.0.1/8", &["10.0.0.0/8"]),
+        ("--prefix 10.64.0.0/28", &["--prefix"]),
+        ("--threads 0", &["--threads"]),
+        ("--for 5parsecs", &["5parsecs"]),
+        ("--list nowhere.txt", &["nowhere.txt"]),
+        ("--signed=0% --anchor root.key", &["--signed=0%"]),
+    ];
+    for (words, said) in cases {
+        work.dnsdyno(&format!("world --port 0 {words}")).ends_refused(2, said);
+    }
+    work.dnsdyno("world --anchor root.key").gives(2).says(&["--signed"]);
+    work.dnsdyno("world --write zones").ends_refused(2, &["fewer zones"]);
+    work.dnsdyno("world explain a..b").ends_refused(2, &["a..b"]);
+    work.dnsdyno("world --zones 10 --tlds 2 --write zones").gives(0);
+    work.dnsdyno("world --zones 10 --tlds 2 --write zones").ends_refused(2, &["zones"]);
+    let taken = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    work.dnsdyno(&format!("world --port {port}")).ends_refused(3, &["another server has the port", "--port"]);
+    assert!(!work.has("root.key"));
+}
+
+/// Checks the answer of a resolver against the truth about its name.
+fn check_answer(question: &Question, truth: &Value, answer: &Message<Vec<u8>>, resolver: &Server) {
+    let told = || format!("{} {}: {truth:#}\n{}", question.name, question.rtype, log_of(resolver));
+    let is_there = truth["outcome"] != "no_name";
+    assert_eq!(answer.header().rcode().to_int(), if is_there { 0 } else { NXDOMAIN }, "{}", told());
+    if question.rtype == "A" {
+        let has_address = answer.answer().unwrap().any(|record| record.unwrap().rtype() == Rtype::A);
+        assert_eq!(has_address, truth["outcome"] == "answer", "{}", told());
+    }
+}
+
+/// What an answer says, in an order of its own.
+#[derive(Debug, PartialEq)]
+struct Told {
+    rcode: u8,
+    is_authoritative: bool,
+    answer: BTreeSet<String>,
+    authority: BTreeSet<String>,
+}
+
+impl Told {
+    /// Of an alias that leads out of its zone only what is of the zone itself: Knot, which has the other zone too,
+    /// answers from there as well.
+    fn of(answer: Vec<u8>, zone: &str, is_in_zone: bool) -> Told {
+        let message = Message::from_octets(answer).unwrap();
+        let of_section = |section: domain::base::RecordSection<'_, Vec<u8>>| {
+            let records = section.limit_to::<AllRecordData<_, ParsedName<_>>>().map(|record| record.unwrap());
+            let records = records.filter(|record| {
+                is_in_zone || format!(".{}.", record.owner()).ends_with(&format!(".{zone}"))
+            });
+            records.map(|record| record.to_string().to_lowercase()).collect::<BTreeSet<_>>()
+        };
+        Told {
+            rcode: if is_in_zone { message.header().rcode().to_int() } else { 0 },
+            is_authoritative: message.header().aa(),
+            answer: of_section(message.answer().unwrap()),
+            authority: if is_in_zone { of_section(message.authority().unwrap()) } else { BTreeSet::new() },
+        }
+    }
+}
+
+/// Lets BIND's program verify the signatures and proofs of each zone file.
+fn check_signatures(folder: &Path) {
+    if !require(&[Need::Program { name: "dnssec-verify", package: "bind9" }]) {
+        return;
+    }
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let origin = if name == "root" { "." } else { name };
+        // Zones have one key for all, or two (-z).
+        let mut command = Command::new("dnssec-verify");
+        let verified = command.args(["-z", "-o", origin]).arg(&path).output().unwrap();
+        assert!(verified.status.success(), "{origin}: {}", String::from_utf8_lossy(&verified.stderr));
+    }
+}
+
+/// Knot with these zones beside that of the testbed.
+fn knot_with(more_zones: String) -> Option<Server> {
+    if !require(&[Need::Server("knot")]) {
+        return None;
+    }
+    let values = [("more_zones".to_owned(), more_zones)].into();
+    let options = ServerOptions { zone: Zone::example(), values, ..ServerOptions::default() };
+    Some(ServerSpec::named("knot").unwrap().start(&options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// What Unbound has sent to name servers over UDP and TCP.
+fn sent_by_unbound(server: &Server) -> Vec<u64> {
+    let mut command = Command::new("unbound-control");
+    let asked = command.arg("-c").arg(server.config_path()).arg("stats_noreset").output().unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    let lines = String::from_utf8(asked.stdout).unwrap();
+    ["num.query.udpout=", "num.query.tcpout="].map(|name| value_of(&lines, name)).into()
+}
+
+/// What is at a path of a server for HTTP.
+fn over_http(server: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(server).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or(response)
+}
+
+/// The value of a counter that a line has after its name.
+fn value_of(lines: &str, name: &str) -> u64 {
+    let value = lines.lines().find_map(|line| line.strip_prefix(name));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{name}: {lines}"))
+}
+
+/// The port that a world says.
+fn port_of(said: &str) -> u16 {
+    let (_, after) = said.split_once(", port ").unwrap();
+    after.split(',').next().unwrap().parse().unwrap()
+}
+
+/// What Unbound counts: it sends several queries over a connection, and counts the connection.
+const UNBOUND: &[&str] = &["/udp", "/connections/accepted"];
+
+/// Loopback addresses are there without rights.
+const LOOPBACK: &str = "127.64.0.0/10";
+
+const SERVFAIL: u8 = 2;
+const NXDOMAIN: u8 = 3;
