@@ -5,7 +5,9 @@ use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/servers").canonicalize()?;
+    // Of the folder that is built: the program of another one may be run where they share a target folder.
+    let own = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("cargo gave no folder"))?;
+    let folder = Path::new(&own).join("../../testbed/servers").canonicalize()?;
     println!("cargo::rerun-if-changed={}", folder.display());
 
     let mut templates = Vec::new();

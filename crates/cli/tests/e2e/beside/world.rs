@@ -236,7 +236,7 @@ rate = 200
     work.dnsdyno("experiment x.toml -o out").gives(0);
     let runs: Vec<_> =
         std::fs::read_dir(work.path("out/runs")).unwrap().map(|run| run.unwrap().path()).collect();
-    assert_eq!(runs.len(), 2);
+    assert!(runs.len() >= 2, "{runs:?}");
     for run in runs {
         let rcodes = check_record(&run).tally().rcodes.clone();
         assert!(rcodes.of(0) > 10 && rcodes.of(2) == 0, "{rcodes:?}");
@@ -271,7 +271,7 @@ fn it_ends_at_its_time_and_prints_its_book_at_a_signal() {
 #[test]
 fn what_it_cannot_make_it_says() {
     let work = Workplace::new();
-    let cases: [(&str, &[&str]); 16] = [
+    let cases: &[(&str, &[&str])] = &[
         ("--zones 0", &["--zones", "between 1 and"]),
         ("--zones many", &["many"]),
         ("--zones 3 --tlds 4", &["--tlds", "at least as many zones"]),
@@ -282,8 +282,8 @@ fn what_it_cannot_make_it_says() {
         ("--ttl 60=50%", &["--ttl", "add up to 50%"]),
         ("--chain 9", &["--chain", "between 1 and 8"]),
         ("--rtt near=50%:10ms:0.3", &["100%"]),
-        ("--prefix 10.0.0.1/8", &["10.0.0.0/8"]),
-        ("--prefix 10.64.0.0/28", &["--prefix"]),
+        ("--prefix 10.0.0.1/8", &["write the first address"]),
+        ("--prefix 10.64.0.0/28", &["too few addresses", "a shorter prefix"]),
         ("--threads 0", &["--threads"]),
         ("--for 5parsecs", &["5parsecs"]),
         ("--list nowhere.txt", &["nowhere.txt"]),
