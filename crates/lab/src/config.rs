@@ -136,3 +136,50 @@ pub(crate) fn with_settings(
 pub(crate) const CONFIG_FILE: &str = "server.conf";
 pub(crate) const ZONE_FILE: &str = "zone";
 pub(crate) const LOG_FILE: &str = "server.log";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hierarchy;
+
+    fn from_root(name: &str, anchor: Option<&Path>) -> Result<String, LabError> {
+        let hierarchy = Hierarchy { hints: "/box/hints".into(), anchor: anchor.map(Path::to_owned) };
+        let options = ServerOptions { hierarchy: Some(hierarchy), ..ServerOptions::default() };
+        let spec = ServerSpec::named(name)?;
+        let text = [&spec.template.command.join("\n"), &spec.template.config].map(String::as_str).join("\n");
+        let text = with_parts(&spec, &options, &text)?;
+        let ports = BTreeMap::new();
+        let values = values(&spec, &options, Path::new("/here"), &ports)?;
+        let value = |name: &str| Some(values.get(name).cloned().unwrap_or_else(|| format!("<{name}>")));
+        Ok(template::fill(&text, value).expect("each placeholder has a value"))
+    }
+
+    #[test]
+    fn a_resolver_has_the_hints_and_validates_where_there_is_an_anchor() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(file.path(), ". 86400 IN DS 7 13 2 AB CD\n. 3600 IN DNSKEY 257 3 13 AA==\n")
+            .expect("written");
+        let path = file.path().display().to_string();
+        let expected = [
+            ("bind", "\".\" static-ds 7 13 2 \"ABCD\"".to_owned(), "dnssec-validation no"),
+            ("knot-resolver", format!("add_file('{path}'"), "remove('.')"),
+            ("pdns-recursor", "addTA('.', '7 13 2 ABCD')".to_owned(), "--dnssec=off"),
+            ("unbound", format!("trust-anchor-file: \"{path}\""), "module-config: \"iterator\""),
+        ];
+        for (name, signed, unsigned) in expected {
+            let with = from_root(name, Some(file.path())).expect("a configuration");
+            let without = from_root(name, None).expect("a configuration");
+            assert!(with.contains("/box/hints") && with.contains(&signed), "{with}");
+            assert!(without.contains("/box/hints") && without.contains(unsigned), "{without}");
+            assert!(!without.contains(&signed), "{without}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_resolve_and_a_file_without_an_anchor_are_refused() {
+        let told = from_root("nsd", None).expect_err("it only serves").to_string();
+        assert!(told.contains("[parts.hierarchy]"), "{told}");
+        let told = from_root("unbound", Some(Path::new("/dev/null"))).expect_err("no anchor").to_string();
+        assert!(told.contains("DS record") && told.contains("/dev/null"), "{told}");
+    }
+}

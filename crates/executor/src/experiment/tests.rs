@@ -160,6 +160,27 @@ fn what_simulated_clients_are_is_said_by_a_file_beside_the_experiment() {
 }
 
 #[test]
+fn a_resolver_names_the_helper_from_whose_root_it_resolves() {
+    let helper = "[[helper]]\nname = \"world\"\ntemplate = \"nsd\"\n";
+    let with = |server: &str, more: &str| {
+        let server = format!("[[server]]\nname = \"s\"\ntemplate = \"{server}\"\norigin = \".\"\n{more}\n");
+        setup(&format!("{helper}{server}{LOAD}"), false)
+    };
+    let setup = with("unbound", "hierarchy = \"world\"").unwrap();
+    let Kind::Started(how) = &setup.subjects[0] else { panic!("it is started") };
+    assert_eq!(how.hierarchy.as_deref(), Some("world"));
+    let refused = [
+        ("unbound", "hierarchy = \"word\"", "no helper before it has this name"),
+        ("unbound", "hierarchy = \"world\"\nstub = \"world\"", "remove one of them"),
+        ("knot", "hierarchy = \"world\"", "the template `knot` cannot resolve from a root of its own"),
+    ];
+    for (server, more, words) in refused {
+        let told = with(server, more).unwrap_err();
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
 fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
     let full = "[full]\nrepeats = 30\norder = \"random-blocks\"\n[full.run]\nfor = \"60s\"\n\
                 [[full.load]]\nname = \"20k\"\nrate = \"20k\"\n[[full.load]]\nname = \"40k\"\nrate = \"40k\"\n";
@@ -239,7 +260,8 @@ fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
                      values = { a = \"1\", b = 2 }\nparts = [\"x\", \"y\"]\npath = { delay = \"1ms\", loss = \"1%\" }");
     // Each key, in the order of the struct.
     let variant = of("template = \"knot\"\nprogram = \"a\"\nroot = \"r\"\noptional = true\nthreads = 3\n\
-                      receive-buffer = \"1M\"\nzone = \"z\"\norigin = \"o\"\nstub = \"s\"\nprepare = \"one\\ntwo\"\n\
+                      receive-buffer = \"1M\"\nzone = \"z\"\norigin = \"o\"\nstub = \"s\"\n\
+                      hierarchy = \"h\"\nprepare = \"one\\ntwo\"\n\
                       ready-when = \"true\"\nready-within = \"1s\"\npath = { delay = \"2ms\" }\n\
                       parts = [\"y\", \"z\"]\n\
                       values = { b = 3 }\nenvironment = { E = \"e\" }\nsysctl = { \"net.s\" = 1 }");
@@ -258,6 +280,7 @@ fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
         "zone = z",
         "origin = o",
         "stub = s",
+        "hierarchy = h",
         "prepare = one …",
         "ready-when = true",
         "path with delay=2ms",
