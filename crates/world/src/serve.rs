@@ -5,7 +5,7 @@
 //! what is sent to each of them, and the kernel tells it which.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -55,9 +55,10 @@ impl Serving {
         }
         let (start_ns, start_wall_ns) = monotonic_and_wall_ns();
         let has_v6 = world.hierarchy.rules.options.prefix6.is_some();
+        let (port, opened) = open_all(has_v6, options)?;
         let mut serving = Serving {
             world: Arc::new(world),
-            port: options.port,
+            port,
             start_wall_ns,
             stop: Arc::default(),
             threads: Vec::new(),
@@ -65,10 +66,7 @@ impl Serving {
             sockets: Vec::new(),
         };
         // Where a step fails, dropping `serving` stops the threads started before it.
-        serving.serve(Ipv4Addr::UNSPECIFIED.into(), options.threads, start_ns)?;
-        if has_v6 {
-            serving.serve(Ipv6Addr::UNSPECIFIED.into(), options.threads, start_ns)?;
-        }
+        opened.into_iter().try_for_each(|opened| serving.serve(opened, start_ns))?;
         Ok(serving)
     }
 
@@ -104,17 +102,8 @@ impl Serving {
     }
 
     /// Serves one family of addresses.
-    fn serve(&mut self, ip: std::net::IpAddr, threads: usize, start_ns: u64) -> Result<(), WorldError> {
-        let mut udp = Vec::new();
-        for _ in 0..threads {
-            let address = SocketAddr::new(ip, self.port);
-            let socket = open_udp(address, threads > 1).map_err(|source| listen_error(address, source))?;
-            // The others join the port that the first one got.
-            self.port = socket.local_addr().map_err(WorldError::Start)?.port();
-            udp.push(socket);
-        }
-        let address = SocketAddr::new(ip, self.port);
-        let listener = open_tcp(address).map_err(|source| listen_error(address, source))?;
+    fn serve(&mut self, opened: Opened, start_ns: u64) -> Result<(), WorldError> {
+        let Opened { udp, listener } = opened;
         for (number, socket) in udp.into_iter().enumerate() {
             self.sockets.push(socket.try_clone().map_err(WorldError::Start)?);
             let (world, book, stop) = (Arc::clone(&self.world), self.new_book(), Arc::clone(&self.stop));
@@ -153,6 +142,48 @@ impl Drop for Serving {
     fn drop(&mut self) {
         self.join();
     }
+}
+
+/// The sockets of a family of addresses.
+struct Opened {
+    udp: Vec<UdpSocket>,
+    listener: TcpListener,
+}
+
+/// Opens the sockets of all families, and gives their port. Where any may be taken, the kernel gives one that is free
+/// for UDP; if it is not for TCP, another one is tried.
+fn open_all(has_v6: bool, options: ServeOptions) -> Result<(u16, Vec<Opened>), WorldError> {
+    let v6 = has_v6.then_some(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let mut attempt = 1;
+    loop {
+        let mut port = options.port;
+        let families = [IpAddr::V4(Ipv4Addr::UNSPECIFIED)].into_iter().chain(v6);
+        let opened = families.map(|ip| open(ip, &mut port, options.threads)).collect::<Result<Vec<_>, _>>();
+        match opened {
+            Err(WorldError::Listen { source, .. })
+                if options.port == 0
+                    && attempt < PORT_ATTEMPTS
+                    && source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                attempt += 1;
+            }
+            opened => return Ok((port, opened?)),
+        }
+    }
+}
+
+/// Opens the sockets of a family; a port of 0 becomes the one that the first socket got.
+fn open(ip: IpAddr, port: &mut u16, threads: usize) -> Result<Opened, WorldError> {
+    let mut udp = Vec::new();
+    for _ in 0..threads {
+        let address = SocketAddr::new(ip, *port);
+        let socket = open_udp(address, threads > 1).map_err(|source| listen_error(address, source))?;
+        *port = socket.local_addr().map_err(WorldError::Start)?.port();
+        udp.push(socket);
+    }
+    let address = SocketAddr::new(ip, *port);
+    let listener = open_tcp(address).map_err(|source| listen_error(address, source))?;
+    Ok(Opened { udp, listener })
 }
 
 fn open_udp(address: SocketAddr, is_shared: bool) -> io::Result<UdpSocket> {
@@ -199,6 +230,9 @@ fn listen_error(address: SocketAddr, source: io::Error) -> WorldError {
 /// More than the cores of any host we know of are a typing error.
 const MOST_THREADS: usize = 1_024;
 
+/// How often another port is tried where any may be taken.
+const PORT_ATTEMPTS: u32 = 20;
+
 /// Room for the queries that come while a thread handles others.
 const BUFFER_BYTES: usize = 8 << 20;
 
@@ -208,7 +242,7 @@ const BACKLOG: i32 = 4_096;
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{IpAddr, TcpStream};
+    use std::net::TcpStream;
     use std::time::{Duration, Instant};
 
     use dnsdyno_wire::QueryForm;

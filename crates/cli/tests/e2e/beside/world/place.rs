@@ -1,13 +1,12 @@
 //! A place for a world and a resolver: a network namespace in which the whole prefix of the name servers is local, with
 //! a way out of it that is watched; and clients that ask.
 
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use std::{fs, io};
-use std::{io::Read, io::Write};
 
 use dnsdyno_lab::{Hierarchy, Need, Place, Server, ServerOptions, ServerSpec, VethPair, Zone, require};
 use dnsdyno_wire::{QueryForm, encode_name, parse_type};
@@ -32,10 +31,8 @@ impl Apart {
         let pair = VethPair::new(1).unwrap();
         let near = pair.near();
         // Without IPv6 the kernel sends nothing of its own; what a resolver sends to anyone else would take this way.
-        let no_ipv6 = ["net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"];
-        let mut sysctl = Command::new("ip");
-        sysctl.args(["netns", "exec", near.name(), "sysctl", "-q", "-w"]).args(no_ipv6);
-        assert!(sysctl.status().unwrap().success());
+        let no_ipv6 = ["all", "default"].map(|of| format!("/proc/sys/net/ipv6/conf/{of}/disable_ipv6"));
+        near.enter(|| no_ipv6.iter().for_each(|path| fs::write(path, "1").unwrap())).unwrap();
         near.ip(&["route", "add", "local", PREFIX, "dev", "lo"]).unwrap();
         near.ip(&["route", "add", "default", "via", &pair.far().ipv4.to_string()]).unwrap();
         let mut apart = Apart { pair, sent_before: 0 };
