@@ -1,6 +1,6 @@
 //! How long trials and steps must be for the criteria: each needs queries, and a low load has few of them in a second.
 
-use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps, parse_duration_ns};
 use dnsdyno_text::units::{count, length, rate};
 
 use super::error::{FindError, TooFew};
@@ -66,6 +66,76 @@ impl Settings {
         notices
     }
 }
+
+impl Settings {
+    /// The shortest trial with the queries that the criteria need.
+    pub(super) fn needed_ns(&self, load: f64) -> u64 {
+        self.length_of(self.criteria.queries_needed() as f64, load)
+    }
+
+    /// The same, with as many more as may be missing by chance where queries are due at random.
+    fn enough_ns(&self, load: f64) -> u64 {
+        let needed = self.criteria.queries_needed() as f64;
+        self.length_of(needed + MISSING_BY_CHANCE * needed.sqrt(), load)
+    }
+
+    fn length_of(&self, queries: f64, load: f64) -> u64 {
+        ((queries / self.qps(load) * 1e3).ceil() * 1e6) as u64
+    }
+
+    /// How long a trial is where the limit is far.
+    pub(super) fn far_ns(&self, load: f64) -> u64 {
+        self.enough_ns(load).max(FAR_NS.min(self.trial_ns))
+    }
+
+    /// How long a trial near the limit is, where the goal asks for no more.
+    pub(super) fn near_ns(&self, load: f64, agrees: bool) -> u64 {
+        let usual_ns = if self.is_trial_given || !agrees { self.trial_ns } else { NEAR_NS };
+        self.enough_ns(load).max(usual_ns)
+    }
+
+    /// The condition that ends a trial because it has failed for certain; `None` where none can be known before its end:
+    /// a query is lost when its timeout has passed. `usual` is the share that is lost at low loads.
+    pub(super) fn stop_when(&self, load: f64, lasts_ns: u64, usual: f64) -> Option<String> {
+        let (for_ns, share) = self.certain_loss(load, lasts_ns, usual)?;
+        Some(condition(for_ns, share))
+    }
+
+    /// The time, and the share of the queries whose loss during it makes a failure certain.
+    pub(super) fn certain_loss(&self, load: f64, lasts_ns: u64, usual: f64) -> Option<(u64, f64)> {
+        let timeout = self.draft.timeout.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        let timeout_ns = timeout.unwrap_or(USUAL_TIMEOUT_NS);
+        let for_ns = (lasts_ns / PARTS).max(LEAST_PART_NS);
+        if lasts_ns <= timeout_ns.saturating_add(2 * for_ns) {
+            return None;
+        }
+        let part = for_ns as f64 / lasts_ns as f64;
+        let queries = self.qps(load) * lasts_ns as f64 * 1e-9;
+        self.criteria.certain_loss(part, queries, usual).map(|share| (for_ns, share))
+    }
+}
+
+/// The condition of a loss of more than a share for a time.
+pub(super) fn condition(for_ns: u64, share: f64) -> String {
+    format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(for_ns))
+}
+
+/// How long a trial is where the limit is far: criteria are met or not met by a wide margin.
+const FAR_NS: u64 = 2_000_000_000;
+
+/// How long a trial near the limit is, while no trial contradicts another: a queue that grows by 3 ms in each second
+/// is then 15 ms longer.
+const NEAR_NS: u64 = 5_000_000_000;
+
+/// The deviation of a number of queries by chance, in standard deviations, that none of a million trials has.
+const MISSING_BY_CHANCE: f64 = 5.0;
+
+/// A loss during one of so many parts of a trial may end it, and during one second at the least.
+const PARTS: u64 = 10;
+const LEAST_PART_NS: u64 = 1_000_000_000;
+
+/// That of a run without `--timeout`.
+const USUAL_TIMEOUT_NS: u64 = 5_000_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,9 @@ pub(super) struct Score {
     others: Vec<String>,
     pub(super) errors: Vec<f64>,
     trials: Vec<f64>,
-    /// Trials, over the fewest that are possible.
+    /// Seconds of load.
+    pub(super) seconds: Vec<f64>,
+    /// The time of load, over that of the fewest trials of the usual length that are possible.
     pub(super) ratios: Vec<f64>,
     widths: Vec<f64>,
     /// Trials of all searches, by what they were for.
@@ -83,7 +85,8 @@ fn noise_of(kind: Kind, limit: f64, options: &Options) -> f64 {
         let made = (0..TRIALS_FOR_NOISE).filter(|_| {
             let run = server.trial(&request);
             let trial = trial::Trial::of(1, Purpose::Near, load, 0, &run);
-            settings.criteria().judge(&run, &trial, &[]) == trial::Judged::default()
+            let judged = settings.criteria().judge(&run, &trial, &[]);
+            judged.unmet.is_empty() && judged.undecided.is_empty()
         });
         made.count() as f64 / TRIALS_FOR_NOISE as f64
     };
@@ -113,6 +116,8 @@ pub(super) fn of_each(
         let truth = server.limit_at(finding.trials.len() as f64 - 1.0);
         score.searches += 1;
         score.trials.push(finding.trials.len() as f64);
+        let seconds = seconds_of(&finding);
+        score.seconds.push(seconds);
         let purposes = finding.trials.iter().map(|trial| trial.purpose.text());
         purposes.for_each(|purpose| *score.purposes.entry(purpose).or_default() += 1);
         let Outcome::Capacity { load, from, to, .. } = finding.outcome else {
@@ -126,19 +131,25 @@ pub(super) fn of_each(
         let start = finding.trials[0].load;
         let noise =
             if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
-        score.ratios.push(finding.trials.len() as f64 / fewest(kind, start, truth, noise, half));
+        let settings = Settings::new(options, &Draft::default()).unwrap();
+        let each_s = settings.trial_ns(truth) as f64 * 1e-9;
+        score.ratios.push(seconds / each_s / fewest(kind, start, truth, noise, half));
     }
-    for figures in [&mut score.errors, &mut score.trials, &mut score.ratios, &mut score.widths] {
+    for figures in
+        [&mut score.errors, &mut score.trials, &mut score.seconds, &mut score.ratios, &mut score.widths]
+    {
         figures.sort_by(f64::total_cmp);
     }
     eprintln!(
-        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?} \
+        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) load {:.0} s (p95 {:.0}) ratio {:.2} half {:.4} others {} {:?} \
          means {:?}",
         score.held,
         score.searches,
         median(&score.errors),
         median(&score.trials),
         score.trials[score.trials.len() * 95 / 100],
+        median(&score.seconds),
+        score.seconds[score.seconds.len() * 95 / 100],
         median(&score.ratios),
         median(&score.widths),
         score.others.len(),
@@ -146,6 +157,11 @@ pub(super) fn of_each(
         score.purposes.iter().map(|(of, count)| (*of, count / score.searches)).collect::<Vec<_>>(),
     );
     score
+}
+
+/// The seconds of load of a search.
+pub(super) fn seconds_of(finding: &Finding) -> f64 {
+    finding.trials.iter().map(|trial| trial.lasted_ns as f64 * 1e-9).sum()
 }
 
 pub(super) fn median(sorted: &[f64]) -> f64 {

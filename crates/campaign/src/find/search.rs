@@ -13,10 +13,13 @@
 
 mod ending;
 mod evidence;
+mod length;
 mod limit;
 mod near;
 mod state;
+mod steer;
 
+use dnsdyno_plan::Draft;
 use dnsdyno_record::Digest;
 
 use super::finder::{Finder, TrialsSoFar};
@@ -111,7 +114,10 @@ impl Search {
     }
 
     fn request(&self, purpose: Purpose, load: f64) -> Request {
-        self.settings.request(purpose, load, self.rest_ns(purpose))
+        let lasts_ns = self.lasts_ns(purpose, load);
+        let request = self.settings.request_of(purpose, load, lasts_ns, self.rest_ns(purpose));
+        let stop = self.settings.stop_when(load, lasts_ns, self.usual_loss());
+        Request { draft: Draft { stop_when: stop.map(|stop| vec![stop]), ..request.draft }, ..request }
     }
 
     fn rest_ns(&self, purpose: Purpose) -> u64 {
@@ -139,6 +145,7 @@ impl Campaign for Search {
         let Next::Try(purpose, load) = self.next else { return };
         let rest_ns = self.rest_ns(purpose);
         let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
+        trial.planned_ns = trial.planned_ns.max(self.lasts_ns(purpose, load));
         trial.judge(self.settings.criteria.judge(run, &trial, &self.trials), run, is_made(run));
         self.trials.push(trial);
         self.next = self.decide();

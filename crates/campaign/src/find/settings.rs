@@ -28,6 +28,8 @@ pub struct Settings {
     pub(super) trial_ns: u64,
     /// Whether the user gave that.
     pub(super) is_trial_given: bool,
+    /// How long a load must be held, where the goal says so.
+    pub(super) held_ns: Option<u64>,
     /// The usual lowest load, where trials at it would be too long and the user gave none.
     pub(super) raised_from: Option<f64>,
     pub(super) rest_ns: u64,
@@ -41,8 +43,7 @@ pub struct Settings {
 impl Settings {
     /// The length of a trial at a load: as long as the criteria need, at the least.
     pub fn trial_ns(&self, load: f64) -> u64 {
-        let needed_ms = self.criteria.queries_needed() as f64 / self.qps(load) * 1e3;
-        ((needed_ms.ceil() * 1e6) as u64).max(self.trial_ns)
+        self.needed_ns(load).max(self.trial_ns).max(self.held_ns.unwrap_or(0))
     }
 
     /// Validates the options of a search; `draft` are those of its runs.
@@ -85,6 +86,7 @@ impl Settings {
             most: most_load,
             trial_ns: trial_ns.unwrap_or(TRIAL_NS),
             is_trial_given: options.trial.is_some(),
+            held_ns: None,
             raised_from: None,
             rest_ns: match options.rest.as_deref() {
                 Some(text) if text.trim() == "0" => 0,
@@ -195,9 +197,13 @@ impl Settings {
         if self.what == What::Clients || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
     }
 
-    /// The run of a trial.
+    /// The run of a trial of the usual length.
     pub(super) fn request(&self, purpose: Purpose, load: f64, rest_ns: u64) -> Request {
-        let lasts_ns = self.trial_ns(load);
+        self.request_of(purpose, load, self.trial_ns(load), rest_ns)
+    }
+
+    /// The run of a trial.
+    pub(super) fn request_of(&self, purpose: Purpose, load: f64, lasts_ns: u64, rest_ns: u64) -> Request {
         let mut draft = Draft {
             rate: Some(format_rate_qps(self.qps(load))),
             duration: Some(format_duration_ns(lasts_ns)),

@@ -29,6 +29,19 @@ impl Search {
         self.trials.iter().filter(|trial| trial.passed().is_some())
     }
 
+    /// The share of queries that was lost at half of the highest load that has passed, and below.
+    pub(super) fn usual_loss(&self) -> f64 {
+        let highest = self.highest_passed().unwrap_or(0.0);
+        let low = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load <= highest / 2.0);
+        let (lost, queries) = low.fold((0, 0), |sum, trial| (sum.0 + trial.lost, sum.1 + trial.queries));
+        lost as f64 / queries.max(1) as f64
+    }
+
+    /// Whether the trials only look for where trials of the length that the goal asks are worth their time.
+    pub(super) fn is_steering(&self) -> bool {
+        false
+    }
+
     /// Whether all trials that are allowed were made.
     pub(super) fn is_spent(&self) -> bool {
         self.trials.len() as u32 >= self.settings.most_trials

@@ -134,12 +134,17 @@ impl Search {
         // say more: about the noise, and whether the limit could be beyond the ends of the interval after all.
         let within = (near.quantile(0.75) / near.quantile(0.25)).ln() / 2.0;
         let is_near = within < precision * HALF_OF_95 || within < noise * HALF_OF_95;
+        let pointed = self.pointed(near).filter(|_| !is_near);
         let beside = if is_near { (BESIDE * noise).max(EDGE * precision) } else { 0.0 };
         // Where a failure costs two trials, rather too low than too high.
-        let middle = near.quantile(if near.recovers && !is_near { CAUTIOUS } else { 0.5 });
+        let cautious = if near.recovers && !is_near { CAUTIOUS } else { 0.5 };
+        let middle = near.quantile(cautious);
         let load = middle * (if count.is_multiple_of(2) { beside } else { -beside }).exp();
+        let load = pointed.unwrap_or(load);
         // Whether the one failure above was a lapse is best seen at that load itself.
-        let lone = self.failed_once().filter(|failed| !is_near && near.belief.above(*failed) > UNSURE);
+        let lone = self
+            .failed_once()
+            .filter(|failed| !is_near && pointed.is_none() && near.belief.above(*failed) > UNSURE);
         let load = if lone.is_some() { self.roof() } else { load };
         Some(Next::Try(Purpose::Near, fit(load.min(self.roof()))))
     }
