@@ -3,6 +3,8 @@
 use dnsdyno_plan::expect::ExpectError;
 use dnsdyno_text::notation::UnitError;
 
+use super::goal::GoalError;
+
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FindError {
@@ -50,6 +52,9 @@ pub enum FindError {
     /// A criterion.
     #[error(transparent)]
     Criterion(#[from] ExpectError),
+    /// A goal.
+    #[error(transparent)]
+    Goal(#[from] GoalError),
     /// A quantity.
     #[error("--{option}: {error}")]
     Quantity {
@@ -85,7 +90,7 @@ pub enum FindError {
     TooFew(Box<TooFew>),
     /// A time of more than a month.
     #[error(
-        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least)"
+        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least, the durations of goals)"
     )]
     TooLong(String),
 }

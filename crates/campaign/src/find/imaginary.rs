@@ -164,30 +164,27 @@ impl Imaginary {
 struct Lasts {
     load: f64,
     planned_s: f64,
-    /// The share of lost queries that ends it, and for how long.
-    stop: Option<(f64, f64)>,
+    /// The shares of lost queries that end it, and for how long.
+    stop: Vec<(f64, f64)>,
     timeout_s: f64,
 }
 
 impl Lasts {
     fn of(draft: &Draft, load: f64, planned_s: f64) -> Lasts {
         let seconds = |text: &str| parse_duration_ns(text).unwrap() as f64 * 1e-9;
-        let stop = draft.stop_when.iter().flatten().next().map(|text| {
+        let stop = draft.stop_when.iter().flatten().map(|text| {
             let condition = StopCondition::parse(text).unwrap();
             let Bound::Share(share) = condition.holds.bound else { panic!("{text}") };
             (share, condition.for_ns as f64 * 1e-9)
         });
-        Lasts { load, planned_s, stop, timeout_s: draft.timeout.as_deref().map_or(5.0, seconds) }
+        Lasts { load, planned_s, stop: stop.collect(), timeout_s: draft.timeout.as_deref().map_or(5.0, seconds) }
     }
 
     /// Of a trial in which so many queries a second are answered from an instant on.
     fn seconds(&self, answered: f64, from_s: f64) -> f64 {
-        match self.stop {
-            Some((share, for_s)) if 1.0 - answered / self.load > share => {
-                self.planned_s.min(from_s + for_s + self.timeout_s + ROW_S)
-            }
-            _ => self.planned_s,
-        }
+        let is_met = |(share, _): &&(f64, f64)| 1.0 - answered / self.load > *share;
+        let ends = self.stop.iter().filter(is_met).map(|(_, for_s)| from_s + for_s + self.timeout_s + ROW_S);
+        ends.fold(self.planned_s, f64::min)
     }
 }
 

@@ -90,34 +90,43 @@ impl Settings {
 
     /// How long a trial near the limit is, where the goal asks for no more.
     pub(super) fn near_ns(&self, load: f64, agrees: bool) -> u64 {
-        let usual_ns = if self.is_trial_given || !agrees { self.trial_ns } else { NEAR_NS };
+        let usual_ns = match agrees {
+            _ if self.is_trial_given => self.trial_ns,
+            true => NEAR_NS,
+            false => NOISY_NS,
+        };
         self.enough_ns(load).max(usual_ns)
     }
 
-    /// The condition that ends a trial because it has failed for certain; `None` where none can be known before its end:
-    /// a query is lost when its timeout has passed. `usual` is the share that is lost at low loads.
-    pub(super) fn stop_when(&self, load: f64, lasts_ns: u64, usual: f64) -> Option<String> {
-        let (for_ns, share) = self.certain_loss(load, lasts_ns, usual)?;
-        Some(condition(for_ns, share))
-    }
-
-    /// The time, and the share of the queries whose loss during it makes a failure certain.
-    pub(super) fn certain_loss(&self, load: f64, lasts_ns: u64, usual: f64) -> Option<(u64, f64)> {
+    /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails. None where
+    /// nothing can be known before its end: a query is lost when its timeout has passed. `usual` is the share that is
+    /// lost at low loads.
+    pub(super) fn certain_losses(&self, load: f64, lasts_ns: u64, usual: f64) -> Vec<(u64, f64)> {
         let timeout = self.draft.timeout.as_deref().and_then(|text| parse_duration_ns(text).ok());
         let timeout_ns = timeout.unwrap_or(USUAL_TIMEOUT_NS);
-        let for_ns = (lasts_ns / PARTS).max(LEAST_PART_NS);
-        if lasts_ns <= timeout_ns.saturating_add(2 * for_ns) {
-            return None;
-        }
-        let part = for_ns as f64 / lasts_ns as f64;
         let queries = self.qps(load) * lasts_ns as f64 * 1e-9;
-        self.criteria.certain_loss(part, queries, usual).map(|share| (for_ns, share))
+        let certain = |for_ns: u64| {
+            let share = self.criteria.certain_loss(for_ns as f64 / lasts_ns as f64, queries, usual)?;
+            (lasts_ns > timeout_ns.saturating_add(2 * for_ns)).then_some((for_ns, share))
+        };
+        let mut times: Vec<u64> = PARTS.iter().map(|part| written(lasts_ns / part).max(LEAST_PART_NS)).collect();
+        times.dedup();
+        let certain: Vec<(u64, f64)> = times.into_iter().filter_map(certain).collect();
+        // A longer time is of use only where it takes less loss.
+        let is_of_use = |(at, one): &(usize, &(u64, f64))| certain.iter().take(*at).all(|before| before.1 > one.1);
+        certain.iter().enumerate().filter(is_of_use).map(|(_, one)| *one).collect()
     }
 }
 
-/// The condition of a loss of more than a share for a time.
-pub(super) fn condition(for_ns: u64, share: f64) -> String {
-    format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(for_ns))
+/// A length in whole milliseconds.
+fn written(ns: u64) -> u64 {
+    ns / 1_000_000 * 1_000_000
+}
+
+/// The conditions of a run that ends where one of these shares is lost for its time.
+pub(super) fn conditions(losses: &[(u64, f64)]) -> Option<Vec<String>> {
+    let text = |(for_ns, share): &(u64, f64)| format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(*for_ns));
+    (!losses.is_empty()).then(|| losses.iter().map(text).collect())
 }
 
 /// How long a trial is where the limit is far: criteria are met or not met by a wide margin.
@@ -127,11 +136,15 @@ const FAR_NS: u64 = 2_000_000_000;
 /// is then 15 ms longer.
 const NEAR_NS: u64 = 5_000_000_000;
 
+/// The same once trials contradict each other: a moment in which a server, or its host, does something else is then a
+/// smaller part of it.
+const NOISY_NS: u64 = 8_000_000_000;
+
 /// The deviation of a number of queries by chance, in standard deviations, that none of a million trials has.
 const MISSING_BY_CHANCE: f64 = 5.0;
 
 /// A loss during one of so many parts of a trial may end it, and during one second at the least.
-const PARTS: u64 = 10;
+const PARTS: [u64; 3] = [30, 10, 3];
 const LEAST_PART_NS: u64 = 1_000_000_000;
 
 /// That of a run without `--timeout`.

@@ -16,11 +16,14 @@ mod disturbed;
 mod error;
 mod finder;
 mod finding;
+mod goal;
+mod goals;
 #[cfg(test)]
 mod imaginary;
 mod lengths;
 mod notes;
 mod options;
+mod order;
 mod quantities;
 mod ramp;
 mod refuse;
@@ -29,6 +32,8 @@ pub mod report;
 mod score;
 mod search;
 mod settings;
+#[cfg(test)]
+mod several;
 mod stair;
 mod trend;
 mod trial;
@@ -40,18 +45,21 @@ pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
 pub use finder::{Finder, TrialsSoFar};
-pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+pub use finding::{FindNote, Finding, GoalFinding, IntervalKind, Outcome, Reason, Why};
+pub use goal::{Goal, GoalError};
+pub use goals::GoalSearch;
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;
 pub use search::Search;
 pub use settings::Settings;
 pub use stair::Stair;
-pub use trial::{OfCriterion, Purpose, Trial, TrialVerdict, Undecided};
+pub use trial::{OfCriterion, OfGoal, Purpose, Trial, TrialVerdict, Undecided};
 pub use window::Window;
 
 /// The campaign of a method.
 pub fn finder(settings: Settings) -> Box<dyn Finder> {
     match settings.method() {
+        Method::Search if settings.has_names() => Box::new(GoalSearch::new(settings)),
         Method::Search => Box::new(Search::new(settings)),
         Method::Stair => Box::new(Stair::new(settings)),
         Method::Ramp => Box::new(Ramp::new(settings)),

@@ -11,6 +11,9 @@ pub struct Options {
     pub method: Option<String>,
     /// The criteria; none = the default.
     pub criteria: Vec<String>,
+    /// Goals with names, each `NAME: CRITERION[, CRITERION…][, DURATION]`; none = the criteria above are the one goal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<String>,
     /// The first load.
     pub start: Option<String>,
     /// The lowest load.

@@ -50,6 +50,7 @@ pub(super) fn refuse_others(
     let others = [
         ("repeats", options.repeats.is_some() && !method.is_by_book(), "--method rfc2544 and rfc8219"),
         ("trials", options.trials.is_some() && method != Method::Search, of_search),
+        ("goal", !options.goals.is_empty() && method != Method::Search, of_search),
         ("precision", options.precision.is_some() && (one_run || method == Method::Window), of_search),
         ("trial", options.trial.is_some() && one_run, of_trials),
         ("least", options.least.is_some() && (one_run || method == Method::Window), of_search),

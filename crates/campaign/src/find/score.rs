@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::imaginary::{Imaginary, Kind};
 use super::*;
-use crate::step::{Campaign, Step};
+use crate::step::Step;
 
 /// The outcome of a thousand searches.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Score {
 
 pub(super) fn search(options: Options, server: &mut Imaginary) -> Finding {
     let settings = Settings::new(&options, &Draft::default()).unwrap();
-    let mut search = Search::new(settings);
+    let mut search = finder(settings);
     for _ in 0..2_000 {
         match search.next() {
             Step::Done(finding) => return finding,

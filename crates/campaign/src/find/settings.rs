@@ -7,6 +7,7 @@ use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;
+use super::goal::{Goal, GoalError};
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
@@ -18,7 +19,10 @@ use crate::step::Request;
 pub struct Settings {
     pub(super) method: Method,
     pub(super) what: What,
+    /// The criteria of a trial; of several goals, those of the first.
     pub(super) criteria: Criteria,
+    /// What is searched for, at least one.
+    pub(super) goals: Vec<Goal>,
     /// Everything but the load.
     pub(super) draft: Draft,
     pub(super) start: f64,
@@ -55,6 +59,10 @@ impl Settings {
         let what = What::of(options.what.as_deref())?;
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
+        if !options.goals.is_empty() && !options.criteria.is_empty() {
+            return Err(GoalError::BesideWhile.into());
+        }
+        let named = Goal::read_all(&options.goals)?;
         let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
         let criteria = match (method, options.criteria.is_empty()) {
             (Method::Rfc2544 | Method::Rfc8219, true) => {
@@ -62,6 +70,11 @@ impl Settings {
             }
             _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
         };
+        let goals = match named.is_empty() {
+            true => vec![Goal { name: None, criteria: criteria.clone(), held_ns: None }],
+            false => named,
+        };
+        let queries_needed = goals.iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let (usual_start, usual_least, usual_most) = what.usual_loads();
         let least = load("least", options.least.as_deref())?;
         let most = load("most", options.most.as_deref())?;
@@ -72,7 +85,7 @@ impl Settings {
         let queries_each = if what == What::Clients { per_client } else { 1.0 };
         // The usual lowest load is none that needs hours; one that the user wants is tried however long it takes.
         let longest_s = trial_ns.unwrap_or(0).max(LONGEST_TRIAL_NS) as f64 * 1e-9;
-        let fewest = (criteria.queries_needed() as f64 / longest_s / queries_each).ceil();
+        let fewest = (queries_needed as f64 / longest_s / queries_each).ceil();
         let fits_least = usual_least.max(fewest).min(most.or(start).unwrap_or(f64::INFINITY));
         let lowest = least.unwrap_or(fits_least);
         let most_load = most.unwrap_or(usual_most.max(lowest));
@@ -96,10 +109,12 @@ impl Settings {
                 None => REST_NS,
             },
             precision: precision(options.precision.as_deref(), method)?,
-            most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?.unwrap_or(MOST_TRIALS),
+            most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?
+                .unwrap_or(MOST_TRIALS + MORE_TRIALS * (goals.len() as u32 - 1)),
             per_client_qps: per_client,
             repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
-            criteria,
+            criteria: goals.first().map_or(criteria, |goal| goal.criteria.clone()),
+            goals,
         };
         if method == Method::Rfc8219 && draft.timeout.is_none() {
             settings.draft.timeout = Some("1s".to_owned());
@@ -142,6 +157,21 @@ impl Settings {
         self.what
     }
 
+    /// What is searched for: one goal without a name, or several with names.
+    pub fn goals(&self) -> &[Goal] {
+        &self.goals
+    }
+
+    /// Whether its goals have names.
+    pub(super) fn has_names(&self) -> bool {
+        self.goals.iter().any(|goal| goal.name.is_some())
+    }
+
+    /// The settings of a search for one goal.
+    pub(super) fn of_goal(&self, goal: &Goal) -> Settings {
+        Settings { criteria: goal.criteria.clone(), held_ns: goal.held_ns, goals: vec![goal.clone()], ..self.clone() }
+    }
+
     /// The criteria.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
@@ -179,7 +209,7 @@ impl Settings {
         let run_ns = match self.method {
             Method::Ramp => self.ramp_ns(),
             Method::Stair => self.stair_steps().saturating_mul(self.hold_ns()),
-            _ => self.trial_ns(self.least),
+            _ => self.goals.iter().map(|goal| self.of_goal(goal).trial_ns(self.least)).max().unwrap_or(0),
         };
         let each = run_ns.saturating_add(timeout_ns).saturating_add(self.rest_ns.saturating_mul(4));
         each.saturating_mul(self.most_runs())
@@ -225,7 +255,12 @@ impl Settings {
 
     /// What all trials have.
     pub(super) fn of_trials(&self, lasts_ns: u64) -> Draft {
-        let expect: Vec<String> = self.criteria.expectations.iter().map(|one| one.text.clone()).collect();
+        let mut expect: Vec<String> = Vec::new();
+        for expected in self.goals.iter().flat_map(|goal| &goal.criteria.expectations) {
+            if !expect.contains(&expected.text) {
+                expect.push(expected.text.clone());
+            }
+        }
         let interval_ns = (lasts_ns / ROWS_OF_TRIAL / 1_000_000 * 1_000_000).clamp(20_000_000, 1_000_000_000);
         Draft {
             expect: (!expect.is_empty()).then_some(expect),
@@ -276,6 +311,9 @@ const RAMP_NS: u64 = 60_000_000_000;
 const HOLD_NS: u64 = 60_000_000_000;
 
 const MOST_TRIALS: u32 = 60;
+
+/// For each goal after the first.
+const MORE_TRIALS: u32 = 30;
 
 /// Trials beyond the limit and after it.
 const MOST_AFTER: u64 = 18;

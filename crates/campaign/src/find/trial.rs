@@ -50,8 +50,21 @@ pub struct Trial {
     pub timeout_ns: u64,
     /// The mean latency of the answered, in ns.
     pub mean_ns: Option<u64>,
+    /// What it says; of several goals, about the first.
+    pub verdict: TrialVerdict,
+    /// What it says about each goal, in their order; none in a search without named goals.
+    pub goals: Vec<OfGoal>,
+}
+
+/// What a trial says about a goal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfGoal {
+    /// The name of the goal.
+    pub goal: String,
     /// What it says.
     pub verdict: TrialVerdict,
+    /// Whether it was long enough for it.
+    pub is_long_enough: bool,
 }
 
 /// What a trial is for.
@@ -178,6 +191,11 @@ impl Trial {
         }
     }
 
+    /// Whether it had too few queries for the criteria, and that is all that is undecided.
+    pub(super) fn is_of_few_queries(&self) -> bool {
+        matches!(&self.verdict, TrialVerdict::Undecided(undecided) if undecided.is_of_few_queries())
+    }
+
     /// The share of queries without an answer in time.
     pub fn loss(&self) -> f64 {
         if self.queries == 0 { 0.0 } else { self.lost as f64 / self.queries as f64 }
@@ -234,6 +252,7 @@ impl Trial {
             timeout_ns: run.header.timeout_ns,
             mean_ns: run.header.latency_of(tally).answered.mean_ns(),
             verdict: TrialVerdict::Passed,
+            goals: Vec::new(),
         }
     }
 

@@ -31,6 +31,7 @@ fn trial(number: u32, load: f64, p99: Option<Bounds>) -> Trial {
         timeout_ns: 5_000_000_000,
         mean_ns: Some(130_000),
         verdict: TrialVerdict::Passed,
+        goals: Vec::new(),
     }
 }
 
@@ -41,6 +42,7 @@ fn finding(trials: Vec<Trial>) -> Finding {
         what: What::Queries,
         criteria: vec!["loss<5%".to_owned()],
         outcome: Outcome::Capacity { load: 1_000.0, from: 990.0, to: 1_010.0, interval },
+        goals: Vec::new(),
         notes: Vec::new(),
         trials,
         cut: 0,

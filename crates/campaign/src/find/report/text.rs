@@ -10,7 +10,8 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 
 use crate::find::{
-    FindNote, Finding, IntervalKind, Method, Outcome, Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
+    FindNote, Finding, GoalFinding, IntervalKind, Method, OfGoal, Outcome, Reason, Trial, TrialVerdict, TrialsSoFar,
+    Undecided, What, Why,
 };
 
 /// The head of the lines of trials.
@@ -32,21 +33,9 @@ pub fn trial_line(method: Method, made: TrialsSoFar<'_>) -> String {
 
 fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
     let time = |bounds: Option<Bounds>| cell(bounds, trial.timeout_ns);
-    let (verdict, why) = match &trial.verdict {
-        TrialVerdict::Passed => ("pass", None),
-        TrialVerdict::Failed(unmet) => {
-            let unmet = unmet
-                .iter()
-                .map(|of| format!("{} ({})", safe(&of.criterion), measured_text(&of.ends.measured)));
-            ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
-        }
-        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
-            let open = criteria
-                .iter()
-                .map(|of| format!("{} ({})", safe(&of.criterion), ends_text(&of.ends, Decision::Undecided)));
-            let why: Vec<String> = open.chain(reasons.iter().cloned()).collect();
-            ("undecided", Some(why.join(", ")))
-        }
+    let (verdict, why) = match trial.goals.as_slice() {
+        [] => verdict_text(&trial.verdict),
+        goals => of_goals(goals),
     };
     let little = trial.mean_ns.filter(|_| method == Method::Window);
     let little = little.map(|mean| format!("{:.1}", trial.answered_qps * mean as f64 * 1e-9));
@@ -65,9 +54,44 @@ fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
     format!("{}\n", line.trim_end())
 }
 
+/// A verdict in a word, and why.
+fn verdict_text(verdict: &TrialVerdict) -> (&'static str, Option<String>) {
+    match verdict {
+        TrialVerdict::Passed => ("pass", None),
+        TrialVerdict::Failed(unmet) => {
+            let unmet = unmet
+                .iter()
+                .map(|of| format!("{} ({})", safe(&of.criterion), measured_text(&of.ends.measured)));
+            ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
+        }
+        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
+            let open = criteria
+                .iter()
+                .map(|of| format!("{} ({})", safe(&of.criterion), ends_text(&of.ends, Decision::Undecided)));
+            let why: Vec<String> = open.chain(reasons.iter().cloned()).collect();
+            ("undecided", Some(why.join(", ")))
+        }
+    }
+}
+
+/// The verdicts for several goals: the word that they have in common, and each with why.
+fn of_goals(goals: &[OfGoal]) -> (&'static str, Option<String>) {
+    let texts: Vec<_> = goals.iter().map(|of| (of, verdict_text(&of.verdict))).collect();
+    let first = texts.first().map_or("", |(_, (word, _))| word);
+    let is_common = texts.iter().all(|(of, (word, _))| *word == first && of.is_long_enough);
+    let each = texts.iter().map(|(of, (word, why))| {
+        let short = if of.is_long_enough { "" } else { ", but short" };
+        let why = why.iter().map(|why| format!(" {why}")).collect::<String>();
+        format!("{} {word}{short}{why}", safe(&of.goal))
+    });
+    match is_common && first == "pass" {
+        true => (first, None),
+        false => (if is_common { first } else { "differs" }, Some(each.collect::<Vec<_>>().join("; "))),
+    }
+}
+
 /// The answer in one line.
 pub fn answer_line(finding: &Finding) -> String {
-    let unit = finding.what.unit();
     let took_ns = match finding.method {
         Method::Stair | Method::Ramp => finding.trials.iter().map(|trial| trial.lasted_ns).sum(),
         _ => finding.trials.iter().map(|trial| trial.took_ns).sum(),
@@ -80,29 +104,42 @@ pub fn answer_line(finding: &Finding) -> String {
         _ => counted(trials, "trial", "trials"),
     };
     let spent = format!("{trials}, {}", length(took_ns));
-    match &finding.outcome {
+    let answer = match finding.method {
+        Method::Window => of_outcome(&finding.outcome, finding.what.unit(), "outstanding"),
+        _ if finding.has_names() => {
+            let each = finding.goals.iter().map(|goal| goal_line(goal, finding.what));
+            each.collect::<Vec<_>>().join("; ")
+        }
+        _ => outcome_text(&finding.outcome, finding.what),
+    };
+    format!("{answer}, {spent}")
+}
+
+/// What was found for a goal, with its name.
+fn goal_line(goal: &GoalFinding, what: What) -> String {
+    format!("{}: {}", safe(goal.name.as_deref().unwrap_or_default()), outcome_text(&goal.outcome, what))
+}
+
+/// An outcome in a line.
+pub(super) fn outcome_text(outcome: &Outcome, what: What) -> String {
+    of_outcome(outcome, what.unit(), what.unit())
+}
+
+/// The same, where the loads have another unit than the result.
+fn of_outcome(outcome: &Outcome, unit: &str, load_unit: &str) -> String {
+    match outcome {
         Outcome::Capacity { load, from, to, interval } => {
             let bounds = format!("{}..{}", rate(*from), rate(*to));
+            let load = rate(*load);
             match interval {
-                IntervalKind::Confidence => {
-                    format!("capacity {} {unit}, 95 %: {bounds}, {spent}", rate(*load))
-                }
+                IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
                 IntervalKind::Bracket => {
-                    format!(
-                        "capacity {} {unit} (the highest step that passed), the next failed: {bounds}, {spent}",
-                        rate(*load)
-                    )
+                    format!("capacity {load} {unit} (the highest step that passed), the next failed: {bounds}")
                 }
                 IntervalKind::Percentiles => {
-                    format!(
-                        "throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}",
-                        rate(*load)
-                    )
+                    format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
                 }
-                IntervalKind::Range => format!(
-                    "capacity about {} {unit} ({bounds} by the different rules), {spent}",
-                    rate(*load)
-                ),
+                IntervalKind::Range => format!("capacity about {load} {unit} ({bounds} by the different rules)"),
             }
         }
         Outcome::AtLeast { load, why } => {
@@ -111,28 +148,22 @@ pub fn answer_line(finding: &Finding) -> String {
                 Why::Most => "no higher load was tried",
                 Why::Trials => "the trials that were allowed do not tell how much more (--trials)",
             };
-            format!("capacity at least {} {unit}: {why}, {spent}", rate(*load))
+            format!("capacity at least {} {unit}: {why}", rate(*load))
         }
         Outcome::NotMet { lowest, criteria } => {
             let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
-            format!(
-                "not met at the lowest load of {} {}: {}, {spent}",
-                rate(*lowest),
-                load_unit(finding),
-                criteria.join(", ")
-            )
+            format!("not met at the lowest load of {} {load_unit}: {}", rate(*lowest), criteria.join(", "))
         }
         Outcome::Unstable { share, from, to } => format!(
-            "no capacity: about {:.0} % of the trials failed whatever their load, from {} to {} {unit}, {spent}",
+            "no capacity: about {:.0} % of the trials failed whatever their load, from {} to {} {unit}",
             share * 100.0,
             rate(*from),
             rate(*to)
         ),
         Outcome::Undecided { load } => format!(
-            "nothing can be said of the server: at {} {} it depends on the generator or its host whether the criteria \
-             are met, {spent}",
-            rate(*load),
-            load_unit(finding)
+            "nothing can be said of the server: at {} {load_unit} it depends on the generator or its host whether the \
+             criteria are met",
+            rate(*load)
         ),
     }
 }
@@ -144,9 +175,13 @@ fn load_unit(finding: &Finding) -> &'static str {
 /// The whole result: the answer, the curve of what was answered, and what else is to be known.
 pub fn finding_text(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
-    paragraph(&mut out, &answer_line(finding), 0, 2, width);
-    let criteria: Vec<String> = finding.criteria.iter().map(|text| safe(text)).collect();
-    paragraph(&mut out, &format!("criteria: {}", criteria.join(", ")), 2, 4, width);
+    match finding.has_names() {
+        true => goals(&mut out, finding, width),
+        false => {
+            paragraph(&mut out, &answer_line(finding), 0, 2, width);
+            paragraph(&mut out, &format!("criteria: {}", listed(&finding.criteria)), 2, 4, width);
+        }
+    }
     if finding.cut > 0 {
         let cut = counted(u64::from(finding.cut), "run was", "runs were");
         paragraph(&mut out, &format!("{cut} cut off, and made again"), 2, 4, width);
@@ -162,6 +197,43 @@ pub fn finding_text(finding: &Finding, width: usize) -> String {
         notes.iter().for_each(|note| paragraph(&mut out, note, 2, 4, width));
     }
     out
+}
+
+/// Each goal: what was found, its criteria, why its search has ended, what else is to be known of it.
+fn goals(out: &mut String, finding: &Finding, width: usize) {
+    for goal in &finding.goals {
+        paragraph(out, &goal_line(goal, finding.what), 0, 2, width);
+        let held = goal.held_ns.map(|held_ns| format!(", held for {}", length(held_ns))).unwrap_or_default();
+        let trials = counted(goal.trials.len() as u64, "trial counts", "trials count");
+        let figures = format!(
+            "{}{held}; {trials}, {} of load; {}",
+            listed(&goal.criteria),
+            length(goal.load_ns),
+            reason_text(goal.reason)
+        );
+        paragraph(out, &figures, 2, 4, width);
+        goal.notes.iter().for_each(|note| paragraph(out, &note_text(note, finding.what), 2, 4, width));
+    }
+    let took_ns = finding.trials.iter().map(|trial| trial.took_ns).sum();
+    let trials = counted(finding.trials.len() as u64, "trial", "trials");
+    paragraph(out, &format!("{trials}, {}", length(took_ns)), 0, 2, width);
+}
+
+/// Why no more trials were made for a goal.
+fn reason_text(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Precise => "ended at the precision that was wanted",
+        Reason::Trials => "ended because the allowed trials are used up",
+        Reason::Generator => "ended where the generator or its host may be the limit",
+        Reason::Most => "ended at the highest load that was allowed",
+        Reason::NotMet => "ended at the lowest load",
+        Reason::Unstable => "ended because too many trials fail whatever their load",
+        Reason::Undecided => "ended because its trials stay undecided",
+    }
+}
+
+fn listed(criteria: &[String]) -> String {
+    criteria.iter().map(|text| safe(text)).collect::<Vec<_>>().join(", ")
 }
 
 /// What was answered at each load, as bars; loads of several trials are one line.
@@ -272,6 +344,18 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Knee { rule, load, at_ns, figures } => {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
+        FindNote::Order { strict, loose, is_contradicted: true, .. } => format!(
+            "order: {0} is stricter than {1}, and yet the whole interval of its limit is above that of {1}: the server \
+             has changed between their trials, or something else has; do not use either before you know what",
+            safe(strict),
+            safe(loose)
+        ),
+        FindNote::Order { strict, loose, is_used, .. } => format!(
+            "order: {} is stricter than {}, so its limit is not above that{}",
+            safe(strict),
+            safe(loose),
+            if *is_used { "; the intervals are held to this" } else { "" }
+        ),
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
 }

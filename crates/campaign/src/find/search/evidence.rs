@@ -37,14 +37,9 @@ impl Search {
         lost as f64 / queries.max(1) as f64
     }
 
-    /// Whether the trials only look for where trials of the length that the goal asks are worth their time.
-    pub(super) fn is_steering(&self) -> bool {
-        false
-    }
-
     /// Whether all trials that are allowed were made.
     pub(super) fn is_spent(&self) -> bool {
-        self.trials.len() as u32 >= self.settings.most_trials
+        self.made >= self.settings.most_trials
     }
 
     pub(super) fn highest_passed(&self) -> Option<f64> {
@@ -101,7 +96,7 @@ impl Search {
             .trials
             .iter()
             .enumerate()
-            .filter(|(at, trial)| self.is_evidence(*at) && trial.is_near_bound());
+            .filter(|(at, trial)| self.counts(*at) && trial.is_near_bound());
         let loads = trials.map(|(_, trial)| (trial.load, trial.load));
         loads.reduce(|(low, high), (load, _)| (low.min(load), high.max(load)))
     }
@@ -152,12 +147,37 @@ impl Search {
         }
     }
 
+    /// Whether a trial counts for the limit: it says where the limit is, and was as long as the goal asks. A shorter one
+    /// only excludes its load, where it has failed by far: that it failed near the limit says nothing, because that it
+    /// passes there would say nothing either.
+    pub(super) fn counts(&self, at: usize) -> bool {
+        let Some(trial) = self.trials.get(at) else { return false };
+        let has_failed_by_far = || {
+            let too_slow = trial.of_bound.is_some_and(|times| times >= FAR_TOO_SLOW);
+            trial.passed() == Some(false) && (trial.kept_up <= trial.load * FAR_TOO_MUCH || too_slow)
+        };
+        self.is_evidence(at) && (self.is_long_enough(trial) || has_failed_by_far())
+    }
+
+    /// The highest load that a trial as long as the goal asks has passed at.
+    pub(super) fn highest_shown(&self) -> Option<f64> {
+        let passed = self.clean().filter(|trial| {
+            trial.passed() == Some(true) && trial.purpose != Purpose::Down && self.is_long_enough(trial)
+        });
+        passed.map(|trial| trial.load).max_by(f64::total_cmp)
+    }
+
     /// Whether the trial before it failed.
     pub(super) fn follows_failure(&self, at: usize) -> bool {
         let before = self.trials.get(..at).unwrap_or_default();
         before.iter().rev().find_map(Trial::passed) == Some(false)
     }
 }
+
+/// A short trial has failed by far where the server kept up with at most this share of the load, or where a latency was
+/// at least so many times its bound.
+const FAR_TOO_MUCH: f64 = 0.9;
+const FAR_TOO_SLOW: f64 = 3.0;
 
 /// How far above a load that has failed the next trial may be.
 const A_LITTLE: f64 = 1.02;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   warm-up, doubling    2 s, or as long as the criteria need
-//!   near the limit       5 s; 10 s once trials contradict each other: then noise is what takes time
+//!   near the limit       5 s; 8 s once trials contradict each other: then noise is what takes time
 //!   a goal of 60 s       60 s near the limit; shorter ones before it only exclude loads
 //! ```
 
@@ -12,12 +12,11 @@ use crate::find::trial::{Purpose, Trial};
 
 impl Search {
     /// How long the trial at a load is to last.
-    pub(super) fn lasts_ns(&self, purpose: Purpose, load: f64) -> u64 {
+    pub(in crate::find) fn lasts_ns(&self, purpose: Purpose, load: f64) -> u64 {
         match purpose {
             Purpose::WarmUp | Purpose::Doubling | Purpose::Lowest | Purpose::Recover | Purpose::Beyond => {
                 self.settings.far_ns(load)
             }
-            Purpose::Near if self.is_steering() => self.settings.near_ns(load, true),
             Purpose::Near | Purpose::Down | Purpose::Step => {
                 let near_ns = self.settings.near_ns(load, self.agrees());
                 near_ns.max(self.settings.held_ns.unwrap_or(0))
@@ -25,9 +24,11 @@ impl Search {
         }
     }
 
-    /// Whether a trial was as long as the goal asks, so that it shows that a load was held.
-    pub(super) fn is_long_enough(&self, trial: &Trial) -> bool {
-        self.settings.held_ns.is_none_or(|held_ns| trial.planned_ns as f64 >= held_ns as f64 * WRITTEN)
+    /// Whether a trial was as long as the goal asks, so that it shows that a load was held; one that was to be as long
+    /// and ended before has failed, which it may as well.
+    pub(in crate::find) fn is_long_enough(&self, trial: &Trial) -> bool {
+        let length_ns = if trial.passed() == Some(true) { trial.lasted_ns } else { trial.planned_ns };
+        self.settings.held_ns.is_none_or(|held_ns| length_ns as f64 >= held_ns as f64 * WRITTEN)
     }
 
     /// Whether no trial has failed at a load below one that has passed: where the limit is the same in each trial, short

@@ -16,10 +16,11 @@ impl Search {
         let load = self.by_loss().or_else(|| self.by_latency())?;
         let precision = self.settings.precision;
         let around = (AROUND * precision).exp();
-        let chance = near.belief.below(load * around) - near.belief.below(load / around);
+        let chance = near.belief.within(load / around, load * around);
         let is_new = |load: &f64| {
             let reach = (BESIDE * precision / 2.0).exp();
-            self.clean().all(|trial| !(load / reach..load * reach).contains(&trial.load))
+            let is_there = |trial: &Trial| (load / reach..load * reach).contains(&trial.load);
+            !self.clean().any(|trial| self.is_long_enough(trial) && is_there(trial))
         };
         let beside = (BESIDE * precision).exp();
         [load / beside, load * beside].into_iter().find(is_new).filter(|_| chance > CREDIBLE)
