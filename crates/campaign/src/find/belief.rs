@@ -134,7 +134,8 @@ impl Belief {
                 *passes += cell * (STRAY + (1.0 - lapse - STRAY) * chance);
             }
         }
-        let known: f64 = passes.iter().zip(&self.of_places).map(|(passes, place)| place * bits(passes / place)).sum();
+        let known: f64 =
+            passes.iter().zip(&self.of_places).map(|(passes, place)| place * bits(passes / place)).sum();
         (bits(passes.iter().sum()) - known).max(0.0)
     }
 

@@ -104,26 +104,32 @@ impl Criteria {
 
     /// The share of queries whose loss is allowed, by the loosest criterion of loss; 0 where any loss fails.
     pub(super) fn allowed_loss(&self) -> f64 {
-        let losses = self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
-            (Metric::Queries(QueryCount::Lost), Bound::Share(share)) => Some(share),
-            _ => None,
-        });
+        let losses =
+            self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
+                (Metric::Queries(QueryCount::Lost), Bound::Share(share)) => Some(share),
+                _ => None,
+            });
         losses.min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
     /// The share of the queries whose loss in `part` of a trial of so many queries makes it certain that the trial
     /// fails, whatever the rest of it brings; `usual` is the share that is lost at low loads. `None` where no loss does.
     pub(super) fn certain_loss(&self, part: f64, queries: f64, usual: f64) -> Option<f64> {
-        let of_each = self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
-            _ if expected.comparison.is_upward() => None,
-            (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Share(share)) => Some(share),
-            (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Count(count)) => {
-                Some((count + 1.0) / queries.max(1.0))
-            }
-            // A percentile among the lost queries is above each bound that is not above the timeout.
-            (Metric::Duration(Durations::Headline | Durations::Response, Figure::Quantile(q)), _) => Some(1.0 - q),
-            _ => None,
-        });
+        let of_each =
+            self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
+                _ if expected.comparison.is_upward() => None,
+                (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Share(share)) => {
+                    Some(share)
+                }
+                (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Count(count)) => {
+                    Some((count + 1.0) / queries.max(1.0))
+                }
+                // A percentile among the lost queries is above each bound that is not above the timeout.
+                (Metric::Duration(Durations::Headline | Durations::Response, Figure::Quantile(q)), _) => {
+                    Some(1.0 - q)
+                }
+                _ => None,
+            });
         let by_chance = self.no_loss_beyond_chance.then_some((2.0 * usual).max(BEYOND_CHANCE));
         let share = of_each.chain(by_chance).min_by(f64::total_cmp)?;
         let of_part = (share * CERTAIN / part).max(LEAST_CERTAIN);

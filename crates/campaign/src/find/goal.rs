@@ -72,7 +72,9 @@ pub enum GoalError {
         part: String,
     },
     /// There are criteria without a name beside it.
-    #[error("--goal and --while cannot be used together: write --while 'X' as a goal too, such as --goal 'all: X'")]
+    #[error(
+        "--goal and --while cannot be used together: write --while 'X' as a goal too, such as --goal 'all: X'"
+    )]
     BesideWhile,
     /// There are too many.
     #[error("there are {0} goals: a search has at most {most}", most = MOST_GOALS)]
@@ -115,9 +117,8 @@ impl Goal {
             let of = || (name.to_owned(), echo(part));
             if part.contains(['<', '>', '=']) {
                 let criterion = Expectation::parse(part);
-                expectations.push(
-                    criterion.map_err(|error| GoalError::Criterion { name: name.to_owned(), error })?,
-                );
+                expectations
+                    .push(criterion.map_err(|error| GoalError::Criterion { name: name.to_owned(), error })?);
                 continue;
             }
             // A bare number may be a bound that lacks its metric.
@@ -166,7 +167,9 @@ fn is_at_least_as_tight(given: &Expectation, wanted: &Expectation) -> bool {
     // None is none, as a share or as a count.
     let is_none = matches!(given.comparison, Comparison::Equal | Comparison::LessOrEqual) && one == 0.0;
     if std::mem::discriminant(&given.bound) != std::mem::discriminant(&wanted.bound) {
-        return is_none && matches!(wanted.comparison, Comparison::Less | Comparison::LessOrEqual) && other > 0.0;
+        return is_none
+            && matches!(wanted.comparison, Comparison::Less | Comparison::LessOrEqual)
+            && other > 0.0;
     }
     match (given.comparison, wanted.comparison) {
         (Comparison::Equal, wanted) => wanted.holds(one, other),
@@ -242,9 +245,8 @@ mod tests {
 
     #[test]
     fn a_goal_implies_another_where_each_of_its_bounds_is_tighter_and_it_is_as_long() {
-        let implies = |one: &str, other: &str| {
-            goal(&format!("a: {one}")).implies(&goal(&format!("b: {other}")))
-        };
+        let implies =
+            |one: &str, other: &str| goal(&format!("a: {one}")).implies(&goal(&format!("b: {other}")));
         for (one, other) in [
             ("loss=0", "loss<0.1%"),
             ("loss<0.1%", "loss<1%"),

@@ -90,7 +90,8 @@ impl GoalSearch {
             planned_ns: 0,
             rest_ns: 0,
         };
-        let mut search = GoalSearch { settings, goals, trials: Vec::new(), cut: 0, next: Decision::Try(first) };
+        let mut search =
+            GoalSearch { settings, goals, trials: Vec::new(), cut: 0, next: Decision::Try(first) };
         search.next = Decision::Try(search.with_length(first));
         search
     }
@@ -168,7 +169,8 @@ impl GoalSearch {
 
     /// A trial that begins a search is long enough for the criteria of each goal.
     fn with_length(&self, proposal: Proposal) -> Proposal {
-        let needed_ns = self.goals.iter().map(|goal| goal.search.needed_ns(proposal.purpose, proposal.load)).max();
+        let needed_ns =
+            self.goals.iter().map(|goal| goal.search.needed_ns(proposal.purpose, proposal.load)).max();
         Proposal { planned_ns: proposal.planned_ns.max(needed_ns.unwrap_or(0)), ..proposal }
     }
 
@@ -187,7 +189,8 @@ impl GoalSearch {
         let Proposal { load, planned_ns, .. } = *proposal;
         let needs_all = |goal: &OneGoal| goal.search.held_ns().is_some_and(|held_ns| held_ns <= planned_ns);
         let goals = self.goals.iter().enumerate();
-        let mut all = goals.filter(|(at, goal)| *at == proposal.goal || needs_all(goal)).map(|(_, goal)| goal);
+        let mut all =
+            goals.filter(|(at, goal)| *at == proposal.goal || needs_all(goal)).map(|(_, goal)| goal);
         let Some(first) = all.next() else { return Vec::new() };
         let first = first.search.certain_losses(load, planned_ns);
         all.fold(first, |losses, goal| {
@@ -211,7 +214,8 @@ impl GoalSearch {
             method,
             what,
             criteria: first.map(|goal| goal.criteria.clone()).unwrap_or_default(),
-            outcome: first.map_or(Outcome::Undecided { load: self.settings.start }, |goal| goal.outcome.clone()),
+            outcome: first
+                .map_or(Outcome::Undecided { load: self.settings.start }, |goal| goal.outcome.clone()),
             belief: first.map(|goal| goal.belief.clone()).unwrap_or_default(),
             goals,
             notes,

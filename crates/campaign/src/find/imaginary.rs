@@ -177,7 +177,12 @@ impl Lasts {
             let Bound::Share(share) = condition.holds.bound else { panic!("{text}") };
             (share, condition.for_ns as f64 * 1e-9)
         });
-        Lasts { load, planned_s, stop: stop.collect(), timeout_s: draft.timeout.as_deref().map_or(5.0, seconds) }
+        Lasts {
+            load,
+            planned_s,
+            stop: stop.collect(),
+            timeout_s: draft.timeout.as_deref().map_or(5.0, seconds),
+        }
     }
 
     /// Of a trial in which so many queries a second are answered from an instant on.

@@ -83,6 +83,23 @@ impl Settings {
         ((queries / self.qps(load) * 1e3).ceil() * 1e6) as u64
     }
 
+    /// How long the first trial is.
+    pub fn first_ns(&self) -> u64 {
+        match self.method {
+            Method::Search => {
+                self.goals.iter().map(|goal| self.of_goal(goal).far_ns(self.start)).max().unwrap_or(0)
+            }
+            _ => self.trial_ns(self.start),
+        }
+    }
+
+    /// How long trials near the limit are where neither a criterion nor a goal needs longer ones, and once trials
+    /// contradict each other; `None` where the method has one length.
+    pub fn usual_lengths_ns(&self) -> Option<(u64, u64)> {
+        let usual = if self.is_trial_given { (self.trial_ns, self.trial_ns) } else { (NEAR_NS, NOISY_NS) };
+        (self.method == Method::Search).then_some(usual)
+    }
+
     /// How long a trial is where the limit is far.
     pub(super) fn far_ns(&self, load: f64) -> u64 {
         self.enough_ns(load).max(FAR_NS.min(self.trial_ns))
@@ -109,11 +126,13 @@ impl Settings {
             let share = self.criteria.certain_loss(for_ns as f64 / lasts_ns as f64, queries, usual)?;
             (lasts_ns > timeout_ns.saturating_add(2 * for_ns)).then_some((for_ns, share))
         };
-        let mut times: Vec<u64> = PARTS.iter().map(|part| written(lasts_ns / part).max(LEAST_PART_NS)).collect();
+        let mut times: Vec<u64> =
+            PARTS.iter().map(|part| written(lasts_ns / part).max(LEAST_PART_NS)).collect();
         times.dedup();
         let certain: Vec<(u64, f64)> = times.into_iter().filter_map(certain).collect();
         // A longer time is of use only where it takes less loss.
-        let is_of_use = |(at, one): &(usize, &(u64, f64))| certain.iter().take(*at).all(|before| before.1 > one.1);
+        let is_of_use =
+            |(at, one): &(usize, &(u64, f64))| certain.iter().take(*at).all(|before| before.1 > one.1);
         certain.iter().enumerate().filter(is_of_use).map(|(_, one)| *one).collect()
     }
 }
@@ -125,7 +144,9 @@ fn written(ns: u64) -> u64 {
 
 /// The conditions of a run that ends where one of these shares is lost for its time.
 pub(super) fn conditions(losses: &[(u64, f64)]) -> Option<Vec<String>> {
-    let text = |(for_ns, share): &(u64, f64)| format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(*for_ns));
+    let text = |(for_ns, share): &(u64, f64)| {
+        format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(*for_ns))
+    };
     (!losses.is_empty()).then(|| losses.iter().map(text).collect())
 }
 

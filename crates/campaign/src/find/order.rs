@@ -13,7 +13,9 @@ pub(super) fn hold(goals: &[Goal], findings: &mut [GoalFinding]) -> Vec<FindNote
             if strict_at == loose_at || !strict.implies(loose) || (is_same && strict_at > loose_at) {
                 continue;
             }
-            let (Some(one), Some(other)) = (findings.get(strict_at), findings.get(loose_at)) else { continue };
+            let (Some(one), Some(other)) = (findings.get(strict_at), findings.get(loose_at)) else {
+                continue;
+            };
             let Some(order) = Order::of(&one.outcome, &other.outcome) else { continue };
             let is_contradicted = order == Order::Contradicted;
             let mut is_used = false;

@@ -87,7 +87,8 @@ impl Search {
 
     /// An undecided trial is made again, twice at the most, unless it shows that the limit is near.
     fn again(&self) -> Option<(Purpose, f64)> {
-        let last = self.trials.last().filter(|trial| trial.passed().is_none() && trial.number == self.made)?;
+        let last =
+            self.trials.last().filter(|trial| trial.passed().is_none() && trial.number == self.made)?;
         if last.purpose == Purpose::Near && last.is_near_bound() {
             return None;
         }

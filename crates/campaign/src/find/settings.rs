@@ -169,7 +169,12 @@ impl Settings {
 
     /// The settings of a search for one goal.
     pub(super) fn of_goal(&self, goal: &Goal) -> Settings {
-        Settings { criteria: goal.criteria.clone(), held_ns: goal.held_ns, goals: vec![goal.clone()], ..self.clone() }
+        Settings {
+            criteria: goal.criteria.clone(),
+            held_ns: goal.held_ns,
+            goals: vec![goal.clone()],
+            ..self.clone()
+        }
     }
 
     /// The criteria.

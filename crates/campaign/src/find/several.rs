@@ -40,11 +40,6 @@ impl Several {
             let finding = search(of_goals(goals), &mut of_all);
             let truth = of_all.limit_at(finding.trials.len() as f64 - 1.0);
             several.together.push(seconds_of(&finding));
-            if std::env::var("SHOW").is_ok() {
-                let text = report::finding_text(&finding, 200);
-                eprintln!("{limit} {text}");
-                for t in &finding.trials { eprintln!("{} {:?} {:.0} ({:.4}) {:.0}/{:.0}s {:?}", t.number, t.purpose, t.load, t.load/limit, t.lasted_ns as f64*1e-9, t.planned_ns as f64*1e-9, t.goals.iter().map(|g| (match g.verdict {TrialVerdict::Passed=>"P", TrialVerdict::Failed(_)=>"F", _=>"U"}, g.is_long_enough)).collect::<Vec<_>>()); }
-            }
             for (at, goal) in finding.goals.iter().enumerate() {
                 let Outcome::Capacity { from, to, .. } = goal.outcome else { continue };
                 several.found[at] += 1;

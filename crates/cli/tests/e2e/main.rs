@@ -76,6 +76,7 @@
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
+//! | [`beside::goals`] | several goals in one search: each with a limit that is true, refused |
 //! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
 //! | [`beside::faults`] | what happens in the middle of a run: ports that close, servers and generators that are
 //! killed, Ctrl-C |
@@ -132,6 +133,7 @@ mod beside {
     pub(crate) mod faults;
     pub(crate) mod find;
     pub(crate) mod full_disk;
+    pub(crate) mod goals;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
     pub(crate) mod kubernetes;

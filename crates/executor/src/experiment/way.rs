@@ -176,6 +176,7 @@ fn options(table: &FindTable) -> Options {
         what: table.find.clone(),
         method: table.method.clone(),
         criteria: table.r#while.clone(),
+        goals: Vec::new(),
         start: text(&table.from),
         least: text(&table.least),
         most: text(&table.most),

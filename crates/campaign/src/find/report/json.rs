@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::FORMAT;
 use super::text::{answer_line, note_text, outcome_text};
 use crate::find::{
-    FindNote, Finding, GoalFinding, IntervalKind, OfCriterion, OfGoal, Outcome, Trial, TrialVerdict, Undecided, What,
-    Why,
+    FindNote, Finding, GoalFinding, IntervalKind, OfCriterion, OfGoal, Outcome, Trial, TrialVerdict,
+    Undecided, What, Why,
 };
 
 /// The result as one object.

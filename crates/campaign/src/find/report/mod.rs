@@ -6,8 +6,8 @@ mod text;
 
 pub use json::finding_json;
 pub use read::{
-    FINDING_FILE, FoundGoal, FoundNote, FoundOfGoal, FoundOutcome, FoundPercentile, FoundTrial, FoundVerdict, FoundWhy, Limits,
-    ReadFinding, ReadFindingError,
+    FINDING_FILE, FoundGoal, FoundNote, FoundOfGoal, FoundOutcome, FoundPercentile, FoundTrial, FoundVerdict,
+    FoundWhy, Limits, ReadFinding, ReadFindingError,
 };
 pub use text::{answer_line, finding_text, trial_head, trial_line};
 

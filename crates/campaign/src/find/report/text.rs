@@ -10,8 +10,8 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 
 use crate::find::{
-    FindNote, Finding, GoalFinding, IntervalKind, Method, OfGoal, Outcome, Reason, Trial, TrialVerdict, TrialsSoFar,
-    Undecided, What, Why,
+    FindNote, Finding, GoalFinding, IntervalKind, Method, OfGoal, Outcome, Reason, Trial, TrialVerdict,
+    TrialsSoFar, Undecided, What, Why,
 };
 
 /// The head of the lines of trials.
@@ -134,12 +134,16 @@ fn of_outcome(outcome: &Outcome, unit: &str, load_unit: &str) -> String {
             match interval {
                 IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
                 IntervalKind::Bracket => {
-                    format!("capacity {load} {unit} (the highest step that passed), the next failed: {bounds}")
+                    format!(
+                        "capacity {load} {unit} (the highest step that passed), the next failed: {bounds}"
+                    )
                 }
                 IntervalKind::Percentiles => {
                     format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
                 }
-                IntervalKind::Range => format!("capacity about {load} {unit} ({bounds} by the different rules)"),
+                IntervalKind::Range => {
+                    format!("capacity about {load} {unit} ({bounds} by the different rules)")
+                }
             }
         }
         Outcome::AtLeast { load, why } => {

@@ -83,13 +83,24 @@ impl Search {
         let (criteria, outcome, belief) = (goal.criteria.clone(), goal.outcome.clone(), goal.belief.clone());
         let (notes, trials) = (goal.notes.clone(), self.trials.clone());
         let goals = vec![goal];
-        Next::Done(Box::new(Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }))
+        Next::Done(Box::new(Finding {
+            method,
+            what,
+            criteria,
+            outcome,
+            goals,
+            notes,
+            trials,
+            cut: self.cut,
+            belief,
+        }))
     }
 
     /// What was found for the goal.
     pub(in crate::find) fn goal_finding(&self, outcome: Outcome) -> GoalFinding {
         let of_near = |near: &Near| BELIEVED.map(|probability| (near.quantile(probability), probability));
-        let counted = || (0..self.trials.len()).filter(|at| self.counts(*at)).filter_map(|at| self.trials.get(at));
+        let counted =
+            || (0..self.trials.len()).filter(|at| self.counts(*at)).filter_map(|at| self.trials.get(at));
         let counted = || counted().filter(|trial| trial.passed().is_some());
         let goal = self.settings.goals.first();
         GoalFinding {
@@ -106,7 +117,8 @@ impl Search {
     }
 
     fn reason(&self, outcome: &Outcome) -> Reason {
-        let is_precise = self.belief.as_ref().is_some_and(|near| near.half_width() <= self.settings.precision);
+        let is_precise =
+            self.belief.as_ref().is_some_and(|near| near.half_width() <= self.settings.precision);
         match outcome {
             Outcome::Capacity { .. } if is_precise => Reason::Precise,
             Outcome::Capacity { .. } | Outcome::AtLeast { why: Why::Trials, .. } => Reason::Trials,

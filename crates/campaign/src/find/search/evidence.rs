@@ -92,11 +92,8 @@ impl Search {
 
     /// The lowest and the highest load of trials that count as either; `None` where there is none.
     pub(super) fn open_loads(&self) -> Option<(f64, f64)> {
-        let trials = self
-            .trials
-            .iter()
-            .enumerate()
-            .filter(|(at, trial)| self.counts(*at) && trial.is_near_bound());
+        let trials =
+            self.trials.iter().enumerate().filter(|(at, trial)| self.counts(*at) && trial.is_near_bound());
         let loads = trials.map(|(_, trial)| (trial.load, trial.load));
         loads.reduce(|(low, high), (load, _)| (low.min(load), high.max(load)))
     }

@@ -108,7 +108,8 @@ impl Search {
             return None;
         }
         let near = self.belief.as_ref()?;
-        let near_limit = |at: &usize| self.trials.get(*at).is_some_and(|trial| trial.purpose == Purpose::Near);
+        let near_limit =
+            |at: &usize| self.trials.get(*at).is_some_and(|trial| trial.purpose == Purpose::Near);
         let all = (0..self.trials.len()).filter(near_limit).count();
         let count = (0..self.trials.len()).filter(|at| near_limit(at) && self.counts(*at)).count();
         let own = all.saturating_sub(self.foreign);
@@ -182,19 +183,23 @@ impl Search {
     /// What the trials say about a limit that moves.
     fn move_with(&self, near: &mut Near, either: TrialOutcome) {
         let (from, to) = (near.belief.quantile(0.005) / AROUND, near.belief.quantile(0.995) * AROUND);
-        let count = self.trials.len();
-        let points: Vec<Point> = (0..count)
-            .filter(|at| self.counts(*at))
-            .filter_map(|at| {
-                let trial =
-                    self.trials.get(at).filter(|trial| (from / 2.0..to * 2.0).contains(&trial.load))?;
-                let passed = match self.seen(trial, either)? {
-                    TrialOutcome::Passed => true,
-                    TrialOutcome::Failed => false,
-                    TrialOutcome::Either => return None,
-                };
-                let (ago, follows_failure) = ((count - 1 - at) as f64, self.follows_failure(at));
-                Some(Point { load: trial.load, passed, ago, follows_failure })
+        let near_limit = |at: &usize| {
+            let trial = self.trials.get(*at)?;
+            let passed = match self.seen(trial, either)? {
+                TrialOutcome::Passed => true,
+                TrialOutcome::Failed => false,
+                TrialOutcome::Either => return None,
+            };
+            let is_around = (from / 2.0..to * 2.0).contains(&trial.load);
+            is_around.then_some((trial.load, passed, self.follows_failure(*at)))
+        };
+        // Trials that say nothing of this goal take no time of it.
+        let counted: Vec<usize> = (0..self.trials.len()).filter(|at| self.counts(*at)).collect();
+        let points: Vec<Point> = (0_u32..)
+            .zip(counted.iter().rev())
+            .filter_map(|(ago, at)| {
+                let (load, passed, follows_failure) = near_limit(at)?;
+                Some(Point { load, passed, ago: f64::from(ago), follows_failure })
             })
             .collect();
         near.fall = Some(Trend::of(Motion::Fall, &points, from, to));
