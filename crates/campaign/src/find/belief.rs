@@ -121,8 +121,8 @@ impl Belief {
         self.below(to) - self.below(from)
     }
 
-    /// How much a trial at this load tells about the limit, in bits: the entropy of its outcome, less what is left of it
-    /// for whoever knows the limit.
+    /// How much a trial at this load tells about the limit, in bits: the entropy of its outcome, less what is left of
+    /// it for whoever knows the limit.
     pub(super) fn tells(&self, load: f64) -> f64 {
         let at = ((load.ln() - self.from) / self.step).round().clamp(0.0, (self.places - 1) as f64) as usize;
         let rows = self.cells.chunks(self.places);

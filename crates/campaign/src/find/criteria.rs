@@ -113,7 +113,8 @@ impl Criteria {
     }
 
     /// The share of the queries whose loss in `part` of a trial of so many queries makes it certain that the trial
-    /// fails, whatever the rest of it brings; `usual` is the share that is lost at low loads. `None` where no loss does.
+    /// fails, whatever the rest of it brings; `usual` is the share that is lost at low loads. `None` where no loss
+    /// does.
     pub(super) fn certain_loss(&self, part: f64, queries: f64, usual: f64) -> Option<f64> {
         let of_each =
             self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
@@ -259,7 +260,8 @@ const USUAL_LOSS: f64 = 1e-5;
 const RARE: f64 = 0.001;
 
 /// A loss that is certain is more than what is allowed in the whole trial by this factor, and no less than this share
-/// of a part of it: some packets more or less decide nothing. Where nearly all would have to be lost, the trial goes on.
+/// of a part of it: some packets more or less decide nothing. Where nearly all would have to be lost, the trial goes
+/// on.
 const CERTAIN: f64 = 1.2;
 const LEAST_CERTAIN: f64 = 0.005;
 const MOST_CERTAIN: f64 = 0.5;

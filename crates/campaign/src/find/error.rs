@@ -90,7 +90,8 @@ pub enum FindError {
     TooFew(Box<TooFew>),
     /// A time of more than a month.
     #[error(
-        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least, the durations of goals)"
+        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least, the \
+         durations of goals)"
     )]
     TooLong(String),
 }

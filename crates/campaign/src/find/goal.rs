@@ -52,7 +52,8 @@ pub enum GoalError {
     },
     /// A part of it is neither a criterion nor a duration.
     #[error(
-        "--goal {name}: `{part}` is no criterion (METRIC<BOUND, such as p99<5ms) and no duration (a number and s, m or h)"
+        "--goal {name}: `{part}` is no criterion (METRIC<BOUND, such as p99<5ms) and no duration (a number and s, m or \
+         h)"
     )]
     Part {
         /// The goal.
@@ -142,8 +143,8 @@ impl Goal {
         Ok(Goal { name: Some(name.to_owned()), criteria: Criteria::new(expectations), held_ns })
     }
 
-    /// Whether each run that meets this goal meets the other one too, by their texts: a bound at least as tight for each
-    /// criterion of the other, and at least as long. Then its limit cannot be above that of the other.
+    /// Whether each run that meets this goal meets the other one too, by their texts: a bound at least as tight for
+    /// each criterion of the other, and at least as long. Then its limit cannot be above that of the other.
     pub fn implies(&self, other: &Goal) -> bool {
         let is_met = |wanted: &Expectation| {
             self.criteria.expectations.iter().any(|given| is_at_least_as_tight(given, wanted))

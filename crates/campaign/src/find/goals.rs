@@ -7,9 +7,9 @@
 //!                    └─► Search of a goal ─┘        trial        └─► its verdict for each goal
 //! ```
 //!
-//! A goal that says how long its criteria must be met has a [`Search`] beside it, its scout, whose trials are short. They
-//! show where the long ones are worth their time, and exclude loads by far; what is told about the goal follows from
-//! trials that are as long as it asks.
+//! A goal that says how long its criteria must be met has a [`Search`] beside it, its scout, whose trials are short.
+//! They show where the long ones are worth their time, and exclude loads by far; what is told about the goal follows
+//! from trials that are as long as it asks.
 
 use dnsdyno_plan::Draft;
 use dnsdyno_record::Digest;

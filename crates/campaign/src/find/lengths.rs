@@ -115,9 +115,9 @@ impl Settings {
         self.enough_ns(load).max(usual_ns)
     }
 
-    /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails. None where
-    /// nothing can be known before its end: a query is lost when its timeout has passed. `usual` is the share that is
-    /// lost at low loads.
+    /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails. None
+    /// where nothing can be known before its end: a query is lost when its timeout has passed. `usual` is the share
+    /// that is lost at low loads.
     pub(super) fn certain_losses(&self, load: f64, lasts_ns: u64, usual: f64) -> Vec<(u64, f64)> {
         let timeout = self.draft.timeout.as_deref().and_then(|text| parse_duration_ns(text).ok());
         let timeout_ns = timeout.unwrap_or(USUAL_TIMEOUT_NS);

@@ -52,7 +52,8 @@ impl Several {
         several.alone.iter_mut().chain([&mut several.together]).for_each(|all| all.sort_by(f64::total_cmp));
         let each: Vec<f64> = several.alone.iter().map(|alone| median(alone)).collect();
         eprintln!(
-            "{kind:?} (noise {goals:?}): together {:.0} s (p95 {:.0}), alone {each:.0?} s, {:.2} times the dearest, held \
+            "{kind:?} (noise {goals:?}): together {:.0} s (p95 {:.0}), alone {each:.0?} s, {:.2} times the dearest, \
+             held \
              {:?} of {:?} of {count}",
             median(&several.together),
             several.together[several.together.len() * 95 / 100],

@@ -120,7 +120,8 @@ fn note(note: &FindNote) -> Value {
     }
 }
 
-/// The words of a verdict: its name, the criteria that were not met, those that are undecided, what the generator has met.
+/// The words of a verdict: its name, the criteria that were not met, those that are undecided, what the generator has
+/// met.
 fn verdict(verdict: &TrialVerdict) -> (&'static str, Vec<Value>, Vec<Value>, Vec<String>) {
     let of_criteria = |of: &[OfCriterion], decision: Decision| -> Vec<Value> {
         let one = |of: &OfCriterion| json!({ "criterion": of.criterion, "measured": ends_text(&of.ends, decision) });

@@ -158,7 +158,7 @@ fn the_goals_of_a_result_are_told_and_read_again_each_with_its_limit_and_reason(
     for words in [
         "fast: capacity 1,000 qps, 95 %: 990..1,010\n",
         "held: capacity at least 900 qps: the trials that were allowed",
-        "p99<5ms, held for 1 min; 1 trial counts, 10 s of load; ended because the allowed trials are used up",
+        "p99<5ms, held for 60 s; 1 trial counts, 10 s of load; ended because the allowed trials are used up",
         "order: held is stricter than fast, so its limit is not above that; the intervals are held to this",
     ] {
         assert!(text.contains(words), "{words}: {text}");

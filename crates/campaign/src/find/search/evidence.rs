@@ -116,11 +116,12 @@ impl Search {
         above.next().filter(|_| above.next().is_none())
     }
 
-    /// Whether several trials at this load and below have failed, for each that has passed at it or above: one that
-    /// passed was then disturbed.
+    /// Whether several trials at this load and below have failed, for each that has passed at it or above: those that
+    /// passed were then disturbed. Where more than a few have passed, it is the limit that differs from trial to trial.
     fn is_ruled_out(&self, load: f64) -> bool {
         let passed = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load >= load).count();
-        self.failed(false).filter(|failed| *failed <= load).count() >= SEVERAL * (1 + passed)
+        passed <= MOST_DISTURBED
+            && self.failed(false).filter(|failed| *failed <= load).count() >= SEVERAL * (1 + passed)
     }
 
     /// The loads of the trials that failed; where a limit may be lower after an overload, without those that failed
@@ -144,9 +145,9 @@ impl Search {
         }
     }
 
-    /// Whether a trial counts for the limit: it says where the limit is, and was as long as the goal asks. A shorter one
-    /// only excludes its load, where it has failed by far: that it failed near the limit says nothing, because that it
-    /// passes there would say nothing either.
+    /// Whether a trial counts for the limit: it says where the limit is, and was as long as the goal asks. A shorter
+    /// one only excludes its load, where it has failed by far: that it failed near the limit says nothing, because
+    /// that it passes there would say nothing either.
     pub(super) fn counts(&self, at: usize) -> bool {
         let Some(trial) = self.trials.get(at) else { return false };
         let has_failed_by_far = || {
@@ -181,6 +182,9 @@ const A_LITTLE: f64 = 1.02;
 
 /// So many failures for each trial that passed rule a load out.
 const SEVERAL: usize = 4;
+
+/// So many trials may be disturbed.
+const MOST_DISTURBED: usize = 2;
 
 /// The generator's limit is not looked for more closely than this.
 const NEAR_OUR_LIMIT: f64 = 1.1;

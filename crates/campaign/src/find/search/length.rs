@@ -31,8 +31,8 @@ impl Search {
         self.settings.held_ns.is_none_or(|held_ns| length_ns as f64 >= held_ns as f64 * WRITTEN)
     }
 
-    /// Whether no trial has failed at a load below one that has passed: where the limit is the same in each trial, short
-    /// ones do.
+    /// Whether no trial has failed at a load below one that has passed: where the limit is the same in each trial,
+    /// short ones do.
     fn agrees(&self) -> bool {
         let loads = |passed: bool| {
             self.clean().filter(move |trial| trial.passed() == Some(passed)).map(|trial| trial.load)

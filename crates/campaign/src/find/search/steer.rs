@@ -1,5 +1,5 @@
-//! Where the limit may be, by how far trials were from their criteria. It chooses the next load and nothing else: what is
-//! told about the limit follows from trials that passed and failed.
+//! Where the limit may be, by how far trials were from their criteria. It chooses the next load and nothing else:
+//! what is told about the limit follows from trials that passed and failed.
 //!
 //! ```text
 //!   lost 30 % at 10,000 qps                     try about 7,000: what the server has kept up with
@@ -10,8 +10,8 @@ use super::state::{Near, Search};
 use crate::find::trial::Trial;
 
 impl Search {
-    /// A load a little below or above the one at which the limit may be, where trials say so, the belief does not exclude
-    /// it, and no trial was made there.
+    /// A load a little below or above the one at which the limit may be, where trials say so, the belief does not
+    /// exclude it, and no trial was made there.
     pub(super) fn pointed(&self, near: &Near) -> Option<f64> {
         let load = self.by_loss().or_else(|| self.by_latency())?;
         let precision = self.settings.precision;

@@ -61,7 +61,7 @@ fn a_search_with_goals_says_before_it_begins_what_it_searches_for() {
     let work = Workplace::with_queries();
     let words = "find -s 127.0.0.1 -d q.txt --goal fast:p99<5ms --goal held:loss<0.1%,60s --dry-run";
     let ran = work.dnsdyno(words).gives(0);
-    for line in ["goal fast: p99<5ms\n", "goal held: loss<0.1%, held for 1 min\n"] {
+    for line in ["goal fast: p99<5ms\n", "goal held: loss<0.1%, held for 60 s\n"] {
         assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
     }
     assert!(!work.has("runs"));
