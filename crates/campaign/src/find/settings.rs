@@ -59,21 +59,7 @@ impl Settings {
         let what = What::of(options.what.as_deref())?;
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
-        if !options.goals.is_empty() && !options.criteria.is_empty() {
-            return Err(GoalError::BesideWhile.into());
-        }
-        let named = Goal::read_all(&options.goals)?;
-        let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
-        let criteria = match (method, options.criteria.is_empty()) {
-            (Method::Rfc2544 | Method::Rfc8219, true) => {
-                Criteria { expectations: vec![Expectation::parse("loss=0")?], no_loss_beyond_chance: false }
-            }
-            _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
-        };
-        let goals = match named.is_empty() {
-            true => vec![Goal { name: None, criteria: criteria.clone(), held_ns: None }],
-            false => named,
-        };
+        let goals = goals(options, method)?;
         let queries_needed = goals.iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let (usual_start, usual_least, usual_most) = what.usual_loads();
         let least = load("least", options.least.as_deref())?;
@@ -113,7 +99,7 @@ impl Settings {
                 .unwrap_or(MOST_TRIALS + MORE_TRIALS * (goals.len() as u32 - 1)),
             per_client_qps: per_client,
             repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
-            criteria: goals.first().map_or(criteria, |goal| goal.criteria.clone()),
+            criteria: goals.first().map_or(Criteria::new(Vec::new()), |goal| goal.criteria.clone()),
             goals,
         };
         if method == Method::Rfc8219 && draft.timeout.is_none() {
@@ -295,6 +281,24 @@ impl Settings {
     fn stair_steps(&self) -> u64 {
         ((self.most - self.start) / self.step_qps()).floor().max(0.0) as u64 + 1
     }
+}
+
+/// The goals with names, or the one goal that the criteria are.
+fn goals(options: &Options, method: Method) -> Result<Vec<Goal>, FindError> {
+    if !options.goals.is_empty() {
+        return match options.criteria.is_empty() {
+            true => Ok(Goal::read_all(&options.goals)?),
+            false => Err(GoalError::BesideWhile.into()),
+        };
+    }
+    let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
+    let criteria = match (method, options.criteria.is_empty()) {
+        (Method::Rfc2544 | Method::Rfc8219, true) => {
+            Criteria { expectations: vec![Expectation::parse("loss=0")?], no_loss_beyond_chance: false }
+        }
+        _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
+    };
+    Ok(vec![Goal { name: None, criteria, held_ns: None }])
 }
 
 /// A trial lasts at least so long: a second in which a server does something else is then a tenth of it.

@@ -287,12 +287,7 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
     let share = |share: &f64| format!("{:.1} %", share * 100.0);
     match note {
         FindNote::Warm { trials } => format!("warm-up: the server was warm after {trials} trials"),
-        FindNote::NotWarm => {
-            let seen = "no two trials in a row at the first load agreed";
-            format!(
-                "warm-up: {seen}: the server may not have been warm, or is not steady; see --from and --trial"
-            )
-        }
+        FindNote::NotWarm => NOT_WARM.to_owned(),
         FindNote::Noise { share: noise } => format!(
             "noise: the limit differs by {} from trial to trial (standard deviation); longer trials make it less",
             share(noise)
@@ -348,20 +343,23 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Knee { rule, load, at_ns, figures } => {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
-        FindNote::Order { strict, loose, is_contradicted: true, .. } => format!(
-            "order: {0} is stricter than {1}, and yet the whole interval of its limit is above that of {1}: the server \
-             has changed between their trials, or something else has; do not use either before you know what",
-            safe(strict),
-            safe(loose)
-        ),
-        FindNote::Order { strict, loose, is_used, .. } => format!(
-            "order: {} is stricter than {}, so its limit is not above that{}",
-            safe(strict),
-            safe(loose),
-            if *is_used { "; the intervals are held to this" } else { "" }
-        ),
+        FindNote::Order { strict, loose, is_contradicted, is_used } => {
+            order_text(&safe(strict), &safe(loose), *is_contradicted, *is_used)
+        }
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
+}
+
+/// What the order of two goals is.
+fn order_text(strict: &str, loose: &str, is_contradicted: bool, is_used: bool) -> String {
+    if is_contradicted {
+        return format!(
+            "order: {strict} is stricter than {loose}, and yet the whole interval of its limit is above that of {loose}: \
+             the server has changed between their trials, or something else has; do not use either before you know what"
+        );
+    }
+    let held = if is_used { "; the intervals are held to this" } else { "" };
+    format!("order: {strict} is stricter than {loose}, so its limit is not above that{held}")
 }
 
 /// Why it is undecided whether trials have passed.
@@ -389,6 +387,10 @@ fn then_counted(open: Option<(f64, f64)>, unit: &str) -> String {
         None => "they count neither for the server nor against it".to_owned(),
     }
 }
+
+/// The sentence of a server that may not have been warm.
+const NOT_WARM: &str = "warm-up: no two trials in a row at the first load agreed: the server may not have been warm, or \
+                        is not steady; see --from and --trial";
 
 /// Loads that differ by less are one line.
 const SAME_LINE: f64 = 1.01;
