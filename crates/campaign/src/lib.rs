@@ -8,6 +8,7 @@
 //!
 //!   records ──► a Campaign ──► the next run, or the result
 //!   records ──► experiment: which server and load is next, which runs count, what they show
+//!   records ──► history: where the figures of one kind of run have changed over time or versions
 //!   figures ──► tune: which parameters are changed next, and what they gain
 //! ```
 //!
@@ -19,6 +20,7 @@ pub mod compare;
 mod doubts;
 pub mod experiment;
 pub mod find;
+pub mod history;
 pub mod qualify;
 pub mod statistics;
 mod step;

@@ -16,7 +16,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
-/// A server, with the twenty parameters that are tried.
+/// A server, with the twenty parameters that are tried. The number of its processes or threads is not among them: where
+/// each has limits of its own, two of them are a cure too.
 struct Night {
     server: &'static str,
     parameters: [&'static str; 10],
@@ -88,7 +89,7 @@ const NIGHTS: [Night; 3] = [
     Night {
         server: "nsd",
         parameters: [
-            "nsd server-count",
+            "nsd ipv6-edns-size",
             "nsd reuseport",
             "nsd tcp-count",
             "nsd tcp-timeout",
@@ -111,7 +112,7 @@ const NIGHTS: [Night; 3] = [
     Night {
         server: "unbound",
         parameters: [
-            "unbound num-threads",
+            "unbound prefetch",
             "unbound so-rcvbuf",
             "unbound so-sndbuf",
             "unbound incoming-num-tcp",

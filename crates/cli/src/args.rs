@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Qualify(Box<crate::cmd::qualify::QualifyFlags>),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
+    /// Follow runs of one kind over time or versions: steps, drifts, and gates for CI
+    History(crate::cmd::history::HistoryFlags),
     /// Find the highest load that meets criteria, with its confidence interval
     Find(Box<crate::cmd::find::FindFlags>),
     /// Compare servers and variants of them under the same loads, in turn, as a file says

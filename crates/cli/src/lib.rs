@@ -42,6 +42,7 @@ pub fn main() -> ExitCode {
         Command::Report(flags) => cmd::report::report(&flags),
         Command::Qualify(flags) => cmd::qualify::qualify(*flags),
         Command::Compare(flags) => cmd::compare::compare(&flags),
+        Command::History(flags) => cmd::history::history(&flags),
         Command::Find(flags) => cmd::find::find(*flags),
         Command::Experiment(flags) => cmd::experiment::experiment(&flags),
         Command::Tune(flags) => cmd::tune::tune(&flags),

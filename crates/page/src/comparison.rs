@@ -1,6 +1,8 @@
 //! A comparison as the page has it: side `a` is the baseline, side `b` the candidate.
 
-use dnsdyno_campaign::compare::report::{unit_key, unlike_lines, verdict_key, words};
+use dnsdyno_campaign::compare::report::{
+    bound as bound_in_words, unit_key, unlike_lines, verdict_key, words,
+};
 use dnsdyno_campaign::compare::{self, BoundState, Compared, Outcome};
 
 use crate::data::{ComparedMetric, Comparison, Expectation, Side};
@@ -70,7 +72,7 @@ fn in_words(metric: &Compared) -> String {
 }
 
 fn expectation(comparison: &compare::Comparison, bound: &compare::BoundOutcome) -> Expectation {
-    let (word, change) = words::bound(comparison, bound);
+    let (word, change) = bound_in_words(comparison, bound);
     Expectation {
         text: bound.text.clone(),
         measured: format!("{}: {change}", word.to_lowercase()),

@@ -31,6 +31,33 @@ pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>, PageError> {
     }
 }
 
+/// The runs in a folder and in the folders in it, by name.
+///
+/// # Errors
+/// There is no run.
+pub fn runs_below(folder: &Path) -> Result<Vec<PathBuf>, PageError> {
+    let mut runs = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        if is_run(&folder) {
+            runs.push(folder);
+        } else if depth <= DEEPEST {
+            let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+            // A link may lead back: only folders themselves are entered.
+            let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(inside.map(|entry| (entry.path(), depth + 1)));
+        }
+    }
+    runs.sort();
+    match runs.is_empty() {
+        false => Ok(runs),
+        true => Err(PageError::NoRuns { path: shown(folder) }),
+    }
+}
+
+/// Folders of the past are by day or by version, and have a folder a job.
+const DEEPEST: usize = 3;
+
 /// Whether a folder has a record in it.
 pub fn is_run(folder: &Path) -> bool {
     [RUN_FILE, PACKED_FILE].iter().any(|file| folder.join(file).is_file())
@@ -44,6 +71,20 @@ pub fn is_search(folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_are_found_in_folders_of_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(runs_below(folder.path()).is_err() && runs_below(&path("none")).is_err());
+        for name in ["b", "a/2", "a/1/x", "deep/1/2/3/4"] {
+            fs::create_dir_all(path(name)).unwrap();
+            fs::write(path(name).join(RUN_FILE), "").unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path(), path("back")).unwrap();
+        assert_eq!(runs_below(folder.path()).unwrap(), [path("a/1/x"), path("a/2"), path("b")]);
+        assert_eq!(runs_below(&path("b")).unwrap(), [path("b")]);
+    }
 
     #[test]
     fn a_folder_of_runs_stands_for_its_runs_and_one_without_any_is_an_error() {

@@ -35,6 +35,9 @@ pub fn html(page: &PageData, blobs: &[Blob]) -> Result<Vec<u8>, PageError> {
          <title>{title}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n<div id=\"app\"></div>\n",
         escaped(page.made_by.trim_start_matches("dnsdyno ")),
     )?;
+    if page.folder.is_some() {
+        writeln!(out, "<footer><a href=\"/history\">History: steps over time or versions</a></footer>")?;
+    }
     write_without_script(&mut out, page)?;
     writeln!(out, "<script type=\"application/json\" id=\"page-data\">{}</script>", script_json(page)?)?;
     for (number, blob) in blobs.iter().enumerate() {

@@ -21,6 +21,7 @@ mod error;
 mod experiment;
 mod folder;
 mod heat;
+mod history;
 mod html;
 mod labels;
 mod levels;
@@ -41,7 +42,8 @@ use std::path::{Path, PathBuf};
 
 pub use error::PageError;
 pub use experiment::experiment;
-pub use folder::{is_run, is_search, runs_in};
+pub use folder::{is_run, is_search, runs_below, runs_in};
+pub use history::{HistoryLinks, history};
 pub use html::{html, is_ours, live_json};
 pub use made::{quoted, utc};
 pub use qualification::qualification;

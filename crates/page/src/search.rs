@@ -205,6 +205,7 @@ fn figures(found: &ReadFinding) -> Vec<(String, String)> {
             Some("confidence_95") => "95 % interval",
             Some("bracket") => "passed, and failed",
             Some("percentiles_1_99") => "1st to 99th percentile",
+            Some("relevant_bounds") => "Relevant Lower and Upper Bound of the first goal",
             _ => "by the rules",
         };
         figures.push((name.to_owned(), format!("{} – {}", rate(from), rate(to))));

@@ -195,7 +195,9 @@ impl Sampling {
         for seldom in [false, true] {
             let all = self.threads.iter_mut().enumerate();
             let asked: Vec<_> = all.filter(|(_, thread)| thread.is_seldom == seldom).collect();
-            asked.iter().for_each(|(_, thread)| drop(thread.stop.try_send(())));
+            for (_, thread) in &asked {
+                let _ = thread.stop.try_send(());
+            }
             for (number, thread) in asked {
                 while let Ok(message) =
                     thread.messages.recv_timeout(deadline.saturating_duration_since(Instant::now()))

@@ -20,6 +20,7 @@ pub mod export;
 mod fallback;
 mod figures;
 mod hints;
+pub mod import;
 mod intervals;
 mod json;
 mod live;

@@ -7,7 +7,9 @@ use dnsdyno_record::{Header, MemberInfo, Phase};
 use dnsdyno_text::notation::{parse_count, parse_duration_ns};
 use dnsdyno_text::units::setting;
 
+use super::imported::ImportedRun;
 use super::run::ComparedRun;
+use super::subject::Subject;
 
 /// Something that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +37,40 @@ pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Mismatch> {
     found
 }
 
-/// The load of the first run, and what it went over, in words.
-pub(super) fn asked(runs: &[ComparedRun]) -> String {
-    let of = |run: &ComparedRun| format!("{} over {}", run.digest.header.load, transport(&run.digest.header));
-    runs.first().map_or_else(String::new, of)
+/// What a run was asked, by name: the aspects of its header, and the options of its plan.
+pub(crate) fn asked_of(run: &ComparedRun) -> BTreeMap<String, String> {
+    let mut all = run.plan.as_ref().map(options).unwrap_or_default();
+    all.extend(ASPECTS.iter().map(|(what, value)| ((*what).to_owned(), value(run))));
+    all
+}
+
+/// What the results of other programs were not asked alike, as far as they say it: those of one program.
+pub(super) fn unlike_imported(runs: &[&ImportedRun]) -> Option<Mismatch> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    let says = |run: &&&ImportedRun| run.result.asked.is_some();
+    let name = |run: &ImportedRun| run.result.program.split(' ').next().unwrap_or_default().to_owned();
+    let first = runs.iter().find(says).map(|run| name(run));
+    for run in runs.iter().filter(says).filter(|run| Some(name(run)) == first) {
+        let asked = run.result.asked.clone().unwrap_or_default();
+        match values.iter_mut().find(|(known, _)| *known == asked) {
+            Some((_, labels)) => labels.push(run.label.clone()),
+            None => values.push((asked, vec![run.label.clone()])),
+        }
+    }
+    (values.len() > 1).then(|| Mismatch { what: "command line".to_owned(), values })
+}
+
+/// The load of the first run, and what it went over, in words; of another program its options.
+pub(super) fn asked(first: &Subject) -> String {
+    match first {
+        Subject::Run(run) => {
+            format!("{} over {}", run.digest.header.load, transport(&run.digest.header))
+        }
+        Subject::Imported(run) => match &run.result.asked {
+            Some(asked) => format!("{} {asked}", run.result.program),
+            None => format!("by {}, which does not say it", run.result.program),
+        },
+    }
 }
 
 /// Whether the loads have the same steps, several of them.

@@ -50,9 +50,26 @@ pub enum NotJudged {
     MayBeOurs,
     /// A change beyond the bound is possible.
     ReachesBeyond {
-        /// The runs on each side that would tell, 9 times in 10; `None` where unknown, or too many.
-        runs_needed: Option<u32>,
+        /// What would tell.
+        needed: Needed,
     },
+}
+
+/// What would tell whether a bound is kept or exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// So many runs on each side, 9 times in 10.
+    Runs(u32),
+    /// A few runs more than were made: their spread is a chance, too.
+    FewMore,
+    /// No number of runs that one would make: the change is too near to the bound for their spread.
+    TooMany,
+    /// So many times the queries: the share was 0, or all, in each run of a side.
+    TimesTheQueries(u32),
+    /// So many units of the past.
+    Units(u32),
+    /// No number of them: the past spreads by more from unit to unit.
+    NoPast,
 }
 
 /// Judges a bound. A metric that the user names is looked at alone.
@@ -82,7 +99,7 @@ fn state(bound: f64, metric: &Compared) -> BoundState {
         () if possible.is_open && (is_shown || measured.is_some_and(is_within)) => {
             BoundState::NotJudged(NotJudged::MayBeOurs)
         }
-        () => BoundState::NotJudged(NotJudged::ReachesBeyond { runs_needed: runs_needed(bound, metric) }),
+        () => BoundState::NotJudged(NotJudged::ReachesBeyond { needed: needed(bound, metric) }),
     }
 }
 
@@ -91,11 +108,31 @@ fn has_no_end(metric: &Compared) -> bool {
     metric.baseline.iter().chain(&metric.candidate).any(|figure| figure.beyond_timeout)
 }
 
-/// How many runs would tell the change that was seen from the bound, if it is more than were made.
-fn runs_needed(bound: f64, metric: &Compared) -> Option<u32> {
-    let is_ratio = metric.change?.is_ratio;
+/// What would tell the change that was seen from the bound.
+fn needed(bound: f64, metric: &Compared) -> Needed {
+    let is_ratio = metric.change.is_some_and(|change| change.is_ratio);
     let scaled = |change: f64| if is_ratio { change.ln_1p() } else { change };
     let difference = scaled(bound) - scaled(metric.possible.seen);
+    if let Some(queries) = rare(bound, metric) {
+        return Needed::TimesTheQueries(queries);
+    }
+    if let Some(population) = metric.population {
+        return population.needed(difference).map_or(Needed::NoPast, Needed::Units);
+    }
     let made = metric.baseline.len().min(metric.candidate.len());
-    power::runs_needed(difference, metric.possible.spread?, ALL_LEVEL).filter(|runs| *runs as usize > made)
+    let runs = metric.possible.spread.and_then(|spread| power::runs_needed(difference, spread, ALL_LEVEL));
+    match runs {
+        None => Needed::TooMany,
+        Some(runs) if runs as usize > made => Needed::Runs(runs),
+        Some(_) => Needed::FewMore,
+    }
+}
+
+/// How many times the queries would tell, where none of a side had its share: the interval is then that of the rule of
+/// three, 3 of the queries on each such side.
+fn rare(bound: f64, metric: &Compared) -> Option<u32> {
+    let queries = metric.possible.queries_without? as f64;
+    let is_seen_within = metric.possible.seen == 0.0 && metric.is_constant;
+    let times = (3.0 / bound.abs() / queries).ceil();
+    (is_seen_within && times.is_finite() && times <= f64::from(u32::MAX)).then_some((times as u32).max(2))
 }

@@ -4,11 +4,12 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-use super::figures::{Figure, Kind, Row};
+use super::figure::Figure;
+use super::figures::{Kind, Row};
 use super::*;
 
 /// How the runs of a server differ from each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Noise {
     /// Normally distributed, 5 %.
     Normal,
@@ -47,7 +48,7 @@ fn of_equals(noise: Noise, runs: usize, family: u32, random: &mut Xoshiro256Plus
     };
     let rows: Vec<Row> = metrics.iter().map(row).collect();
     let settings = Settings { seed, family, resamples: 0, relabellings: RELABELLINGS, ..Settings::default() };
-    Outcome::of(&Judge { runs, settings: &settings }.metrics(rows), &settings)
+    Outcome::of(&Design { runs, past: None, settings: &settings }.metrics(rows), &settings)
 }
 
 /// Of so many experiments with `loads` comparisons each, how many say that something differs.

@@ -5,8 +5,12 @@ use std::collections::BTreeSet;
 use dnsdyno_measure::Warning;
 use dnsdyno_record::{Ended, Headline};
 
+use super::figure::Missing;
+use super::figures::NotMeasured;
+use super::past_baseline::PastBaseline;
 use super::run::ComparedRun;
 use super::side::Side;
+use super::subject::{LatencyFrom, Subject};
 
 /// Something about the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,13 +32,26 @@ pub enum Note {
         /// The runs.
         runs: Vec<String>,
     },
-    /// A metric is left out.
+    /// Metrics are left out.
     NotMeasured {
-        /// The metric.
-        metric: String,
-        /// A run without it.
+        /// The metrics.
+        metrics: Vec<String>,
+        /// A run without them.
         run: String,
+        /// Why.
+        why: Missing,
     },
+    /// Results of other programs are among the runs.
+    Imported {
+        /// Each program with its runs.
+        programs: Vec<(String, Vec<String>)>,
+        /// Whether runs of dnsdyno are, too.
+        with_ours: bool,
+        /// From when latencies count; `None` where they do from different instants.
+        latency_from: Option<Headline>,
+    },
+    /// The baseline is the past.
+    Past(PastBaseline),
     /// All runs of a side were made before those of the other.
     NotInterleaved {
         /// The side that was first.
@@ -58,8 +75,8 @@ pub enum Note {
 }
 
 /// The notes on the runs of both sides.
-pub(super) fn of_runs(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Vec<Note> {
-    let runs = || baseline.iter().chain(candidate);
+pub(super) fn of_runs(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> Vec<Note> {
+    let runs = || baseline.iter().chain(candidate).copied();
     let labels = |has: &dyn Fn(&ComparedRun) -> bool| {
         let found: Vec<String> = runs().filter(|run| has(run)).map(|run| run.label.clone()).collect();
         Some(found).filter(|found| !found.is_empty())
@@ -90,7 +107,44 @@ pub(super) fn of_runs(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Ve
     if versions.len() > 1 {
         notes.push(Note::Versions { versions });
     }
-    notes.extend(not_interleaved(baseline, candidate));
+    notes
+}
+
+/// Whether runs of dnsdyno were made in turn.
+pub(super) fn of_order(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> Option<Note> {
+    not_interleaved(baseline, candidate)
+}
+
+/// The note on results of other programs.
+pub(super) fn of_imported(subjects: &[&Subject]) -> Option<Note> {
+    let mut programs: Vec<(String, Vec<String>)> = Vec::new();
+    for run in subjects.iter().filter_map(|subject| subject.imported()) {
+        match programs.iter_mut().find(|(program, _)| *program == run.result.program) {
+            Some((_, labels)) => labels.push(run.label.clone()),
+            None => programs.push((run.result.program.clone(), vec![run.label.clone()])),
+        }
+    }
+    let latency_from = match LatencyFrom::of(subjects) {
+        LatencyFrom::Other(headline) => Some(headline),
+        LatencyFrom::Headline | LatencyFrom::Several => None,
+    };
+    let with_ours = subjects.iter().any(|subject| subject.run().is_some());
+    (!programs.is_empty()).then_some(Note::Imported { programs, with_ours, latency_from })
+}
+
+/// The metrics that are left out, those of one run and reason together.
+pub(super) fn of_missing(missing: Vec<NotMeasured>) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
+    for one in missing {
+        let known = notes.iter_mut().find_map(|note| match note {
+            Note::NotMeasured { metrics, run, why } if *run == one.run && *why == one.why => Some(metrics),
+            _ => None,
+        });
+        match known {
+            Some(metrics) => metrics.push(one.metric),
+            None => notes.push(Note::NotMeasured { metrics: vec![one.metric], run: one.run, why: one.why }),
+        }
+    }
     notes
 }
 
@@ -114,13 +168,18 @@ fn touches(run: &ComparedRun, doubt: &Warning) -> bool {
     !is_of_lateness || header.send_only || header.headline == Headline::Service
 }
 
+/// Whether a run has no end, lost lines, or was ended before its time.
+pub(super) fn is_unfinished(run: &ComparedRun) -> bool {
+    !run.digest.is_complete() || run.digest.has_gap() || !is_regular(run.digest.ended())
+}
+
 fn is_regular(ended: Option<&Ended>) -> bool {
     matches!(ended, Some(Ended::ByTime | Ended::ByCount | Ended::ByPasses))
 }
 
 /// A host that changes with time looks like a difference of the servers where one side was measured after the other.
-fn not_interleaved(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Option<Note> {
-    let span = |runs: &[ComparedRun]| {
+fn not_interleaved(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> Option<Note> {
+    let span = |runs: &[&ComparedRun]| {
         let starts = || runs.iter().map(|run| run.digest.header.started_unix_ns);
         Some((starts().min()?, starts().max()?)).filter(|_| runs.len() > 1)
     };

@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{Digest, PLAN_FILE, ReadError};
 
-use super::error::CompareError;
-use super::side::Side;
-
 /// A run to compare.
 #[derive(Clone, Debug)]
 pub struct ComparedRun {
@@ -28,10 +25,19 @@ impl ComparedRun {
     /// As [`Digest::read`].
     pub fn read(path: &Path) -> Result<ComparedRun, ReadError> {
         let digest = Digest::read(path)?;
-        let folder = if path.is_dir() { Some(path) } else { path.parent() };
-        let plan = folder.and_then(|folder| Draft::read_kept(&folder.join(PLAN_FILE)).ok());
-        Ok(ComparedRun { label: path.display().to_string(), path: path.to_owned(), digest, plan })
+        Ok(ComparedRun {
+            label: path.display().to_string(),
+            path: path.to_owned(),
+            digest,
+            plan: plan_of(path),
+        })
     }
+}
+
+/// The plan of the run at `path`, where it can be read.
+pub(super) fn plan_of(path: &Path) -> Option<Draft> {
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    folder.and_then(|folder| Draft::read_kept(&folder.join(PLAN_FILE)).ok())
 }
 
 /// The runs without the one that was started first: caches fill in it.
@@ -41,47 +47,4 @@ pub fn without_first(mut runs: Vec<ComparedRun>) -> Vec<ComparedRun> {
         runs.remove(first);
     }
     runs
-}
-
-/// Both sides, with short labels; each run counts once.
-pub(super) fn prepared(
-    baseline: Vec<ComparedRun>,
-    candidate: Vec<ComparedRun>,
-) -> Result<[Vec<ComparedRun>; 2], CompareError> {
-    let runs = baseline.len();
-    let mut all: Vec<ComparedRun> = baseline.into_iter().chain(candidate).collect();
-    for (i, run) in all.iter().enumerate() {
-        let key = |run: &ComparedRun| (run.digest.header.run_id.clone(), run.digest.header.started_unix_ns);
-        if let Some(other) = all[..i].iter().find(|other| key(other) == key(run)) {
-            return Err(CompareError::Twice { first: other.label.clone(), second: run.label.clone() });
-        }
-    }
-    shorten(&mut all);
-    let candidate = all.split_off(runs);
-    let sides = [all, candidate];
-    for (runs, side) in sides.iter().zip([Side::Baseline, Side::Candidate]) {
-        if runs.is_empty() {
-            return Err(CompareError::NoRuns { side });
-        }
-    }
-    Ok(sides)
-}
-
-/// The last parts of the paths, as many as make them different.
-fn shorten(runs: &mut [ComparedRun]) {
-    let last_parts = |label: &str, count: usize| {
-        let parts: Vec<&str> = label.split('/').filter(|part| !part.is_empty()).collect();
-        parts[parts.len().saturating_sub(count)..].join("/")
-    };
-    let longest = runs.iter().map(|run| run.label.split('/').count()).max().unwrap_or(1);
-    for count in 1..=longest {
-        let mut short: Vec<String> = runs.iter().map(|run| last_parts(&run.label, count)).collect();
-        let labels = short.clone();
-        short.sort();
-        short.dedup();
-        if short.len() == runs.len() {
-            runs.iter_mut().zip(labels).for_each(|(run, label)| run.label = label);
-            return;
-        }
-    }
 }

@@ -1,8 +1,10 @@
 //! Synthetic runs for the tests, built with the calls that a writer makes.
 
+use std::path::{Path, PathBuf};
+
 use dnsdyno_measure::{Arrivals, Evidence, Tally, TypeCount, WorkerUse};
 use dnsdyno_plan::Draft;
-use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Phase, Sum};
+use dnsdyno_record::{Digest, Ended, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum};
 
 use super::ComparedRun;
 
@@ -67,6 +69,22 @@ pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> Compare
     digest.sum(&sum);
     let path = format!("runs/{label}");
     ComparedRun { label: path.clone(), path: path.into(), digest, plan: Some(Draft::default()) }
+}
+
+/// The record of such a run in a folder, with a header of its own.
+pub(super) fn write(folder: &Path, change: &dyn Fn(&mut Header)) -> PathBuf {
+    write_ended(folder, Ended::ByTime, change)
+}
+
+/// The same of a run that ended so.
+pub(super) fn write_ended(folder: &Path, ended: Ended, change: &dyn Fn(&mut Header)) -> PathBuf {
+    let mut header = header(&folder.display().to_string(), MADE);
+    change(&mut header);
+    let run = run_of("written", MADE, header.clone());
+    let mut writer = RunWriter::create(folder, &header, "", &HostInfo::default()).unwrap();
+    (0..2).for_each(|index| writer.interval(&second(index, MADE)).unwrap());
+    writer.finish(&Sum { ended, ..run.digest.sum.unwrap() }).unwrap();
+    folder.to_owned()
 }
 
 pub(crate) fn header(label: &str, made: SyntheticRun) -> Header {

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, Normal};
 
-use super::figures::{Figure, Row};
+use super::figures::Row;
 use super::sample::{MADE, SyntheticRun, header, run, run_of, steps};
 use super::*;
 use crate::statistics::permutation::smallest;
@@ -54,7 +54,7 @@ fn slower_runs_are_told_with_the_size_of_the_difference() {
     }
     // 2,000 queries carry no p99.9.
     assert!(
-        matches!(&found.notes[..], [Note::NotMeasured { metric, .. }] if metric == "p99.9"),
+        matches!(&found.notes[..], [Note::NotMeasured { metrics, .. }] if metrics == &["p99.9"]),
         "{:?}",
         found.notes
     );
@@ -250,7 +250,7 @@ fn a_bound_is_exceeded_by_a_change_beyond_it_that_is_shown() {
     // Beyond the bound, and within the noise.
     let wide = NOISE.map(|x| (x - 1.0) * 10.0 + 1.2);
     let found = state("p99 +0.1%", &wide, &wide.map(|x| x * 1.002));
-    assert_eq!(found, BoundState::NotJudged(NotJudged::ReachesBeyond { runs_needed: None }));
+    assert_eq!(found, BoundState::NotJudged(NotJudged::ReachesBeyond { needed: Needed::TooMany }));
     let too_few = BoundState::NotJudged(NotJudged::TooFewRuns);
     assert_eq!(state("p99 +5%", &NOISE[..2], &slower[..2]), too_few);
     assert_eq!(state("p99.99 +5%", &NOISE, &slower), BoundState::NotJudged(NotJudged::NotMeasured));
@@ -283,7 +283,7 @@ impl Experiments {
         };
         let rows: Vec<Row> = metrics.iter().map(row).collect();
         let settings = Settings { seed, resamples: 0, relabellings: 499, ..Settings::default() };
-        Judge { runs: 10, settings: &settings }.metrics(rows)
+        Design { runs: 10, past: None, settings: &settings }.metrics(rows)
     }
 }
 

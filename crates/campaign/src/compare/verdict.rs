@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use dnsdyno_plan::expect::ComparedMetric;
 
-use super::figures::{End, Figure, Kind, Row, median_of};
+use super::design::Design;
+use super::figure::{Figure, median_of};
+use super::figures::{End, Kind, Row};
 use super::settings::{FIRST_LEVEL, Settings};
-use crate::statistics::permutation::{self, Probability, smallest};
-use crate::statistics::{Interval, Shift, effect, power, shift, spread};
+use crate::statistics::permutation::Probability;
+use crate::statistics::prediction::Population;
+use crate::statistics::{Interval, Shift, effect};
 
 /// A metric, or a step, of both sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +43,10 @@ pub struct Compared {
     pub level: Level,
     /// Whether all runs have the same figure.
     pub is_constant: bool,
+    /// What the past says, where the baseline is the past.
+    pub population: Option<Population>,
+    /// Whether what a figure may also have been is the rounding of another program's format, not the generator's part.
+    pub is_rounded: bool,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -78,6 +85,8 @@ pub struct Possible {
     pub probability_apart: f64,
     /// The standard deviation between runs of a side, in the scale of the test.
     pub spread: Option<f64>,
+    /// Of a share of which a side had none, or nothing else: the fewest queries of such a side.
+    pub queries_without: Option<u64>,
 }
 
 /// The probability below which a difference is called.
@@ -162,34 +171,31 @@ impl Factor {
 const LARGE_FACTOR: f64 = 2.0;
 
 impl Compared {
-    /// Judges the figures of a row, of which the first `runs` are those of the baseline.
-    pub(super) fn new(row: Row, runs: usize, p: Probability, level: Level, settings: &Settings) -> Compared {
+    /// Judges the figures of a row.
+    pub(super) fn new(row: Row, design: &Design<'_>, p: Probability, level: Level) -> Compared {
+        let (runs, settings) = (design.runs, design.settings);
         let scaled = row.scaled();
         let (a, b) = scaled.split_at(runs);
         let (baseline, candidate) = row.figures.split_at(runs);
         let (baseline_median, candidate_median) = (median_of(baseline), median_of(candidate));
-        let smallest_probability = smallest(a.len(), b.len());
+        let smallest_probability = design.smallest(b.len());
         let is_constant = scaled.iter().all(|figure| *figure == scaled[0]);
         let is_ratio = row.has_ratios();
         // An interval of so few runs that nothing can be shown would be a guess.
-        let first_level = settings.level(FIRST_LEVEL);
-        let resamples = if smallest_probability > first_level { 0 } else { settings.resamples };
-        let shift = shift(a, b, resamples, settings.seed);
-        let possible = Possible::of(&row, runs, shift, p, resamples, settings);
+        let is_known = smallest_probability <= settings.level(FIRST_LEVEL);
+        let resamples = if is_known { settings.resamples } else { 0 };
+        let shift = design.shift(&scaled, resamples);
+        let possible = Possible::of(&row, design, shift, p, resamples);
         let change = shift.filter(|_| !baseline_median.beyond_timeout).map(|shift| {
             let of = |shift: f64| if is_ratio { shift.exp_m1() } else { shift };
-            let spread = spread(a, b);
-            // The first metric is the one that more runs are made for.
-            let shown =
-                spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, first_level));
             Change {
                 estimate: of(shift.estimate),
                 interval: shift.interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) }),
                 is_ratio,
                 at_least: candidate_median.beyond_timeout,
-                shown: shown.map(of),
-                runs_needed: spread
-                    .and_then(|spread| power::runs_needed(shift.estimate, spread, first_level)),
+                // The first metric is the one that more runs are made for.
+                shown: design.shown(&scaled).filter(|_| is_known || design.past.is_none()).map(of),
+                runs_needed: design.runs_needed(&scaled, shift.estimate),
             }
         });
         let effect = effect(a, b).unwrap_or(0.5);
@@ -198,10 +204,10 @@ impl Compared {
         let verdict = match () {
             () if baseline_median.beyond_timeout && candidate_median.beyond_timeout => Verdict::NotCompared,
             () if is_constant => Verdict::NoDifference,
+            () if smallest_probability > level.value => Verdict::TooFew,
             () if probability <= level.value && is_ours => Verdict::MayBeOurs,
             () if probability <= level.value && (effect > 0.5) == row.less_is_better => Verdict::Worse,
             () if probability <= level.value => Verdict::Better,
-            () if smallest_probability > level.value => Verdict::TooFew,
             () => Verdict::NoDifference,
         };
         Compared {
@@ -209,7 +215,6 @@ impl Compared {
             less_is_better: row.less_is_better,
             baseline: baseline.to_vec(),
             candidate: candidate.to_vec(),
-            name: row.name,
             baseline_median,
             candidate_median,
             change,
@@ -219,7 +224,10 @@ impl Compared {
             smallest_probability,
             level,
             is_constant,
+            population: design.population(&scaled).filter(|_| is_known),
+            is_rounded: row.is_rounded,
             verdict,
+            name: row.name,
         }
     }
 
@@ -234,18 +242,16 @@ impl Compared {
 }
 
 impl Possible {
-    /// That of a row whose figures as measured give this shift and probability; the first `runs` are the baseline's.
+    /// That of a row whose figures as measured give this shift and probability.
     fn of(
         row: &Row,
-        runs: usize,
+        design: &Design<'_>,
         measured: Option<Shift>,
         p: Probability,
         resamples: u32,
-        settings: &Settings,
     ) -> Possible {
+        let runs = design.runs;
         let of = |shift: f64| if row.has_ratios() { shift.exp_m1() } else { shift };
-        let scaled = row.scaled();
-        let (a, b) = scaled.split_at(runs);
         let seen = measured.map_or(0.0, |shift| shift.estimate);
         let interval = measured.and_then(|shift| shift.interval);
         let mut possible = Possible {
@@ -254,14 +260,14 @@ impl Possible {
             is_open: !row.is_exact(),
             apart: of(seen),
             probability_apart: p.alone,
-            spread: spread(a, b),
+            spread: design.spread(&row.scaled()),
+            queries_without: queries_without(row, runs),
         };
         if possible.is_open {
             let (low, high) = (row.scaled_at(End::Low), row.scaled_at(End::High));
             let lowest = [&high[..runs], &low[runs..]].concat();
             let highest = [&low[..runs], &high[runs..]].concat();
-            let shift_of =
-                |figures: &[f64]| shift(&figures[..runs], &figures[runs..], resamples, settings.seed);
+            let shift_of = |figures: &[f64]| design.shift(figures, resamples);
             let ends = (shift_of(&lowest), shift_of(&highest));
             let from = ends.0.and_then(|shift| shift.interval).map(|interval| of(interval.from));
             let to = ends.1.and_then(|shift| shift.interval).map(|interval| of(interval.to));
@@ -271,14 +277,22 @@ impl Possible {
             let apart = nearest_shift.map_or(0.0, |shift| shift.estimate);
             let turned = apart == 0.0 || (apart < 0.0) != (seen < 0.0);
             possible.apart = of(apart);
-            possible.probability_apart = match turned {
-                true => 1.0,
-                false => permutation::test(&[nearest], runs, settings.relabellings, settings.seed)[0].alone,
-            };
+            possible.probability_apart = if turned { 1.0 } else { design.test(&[nearest])[0].alone };
         }
         possible.interval = possible.interval.map(|interval| with_rare(row, runs, interval));
         possible
     }
+}
+
+/// The queries of the side with the fewest, of those of which no query, or each, has its share.
+fn queries_without(row: &Row, runs: usize) -> Option<u64> {
+    let of = |side: Range<usize>| {
+        let first = row.figures[side.clone()].first()?.value;
+        let is_all = row.figures[side.clone()].iter().all(|figure| figure.value == first);
+        let whole = row.wholes[side].iter().sum::<u64>();
+        (is_all && (first == 0.0 || first == 1.0) && whole > 0).then_some(whole)
+    };
+    of(0..runs).into_iter().chain(of(runs..row.figures.len())).min()
 }
 
 /// The interval of a share, with what none of so many queries leaves possible: where no query of a side was lost, up to

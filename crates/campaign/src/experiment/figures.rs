@@ -170,7 +170,7 @@ fn cpu_time(run: &Digest) -> Option<u64> {
 
 /// The CPU time of the server's process for each answer, in ns. What the kernel does for it outside of its calls, such
 /// as the work of an interface, is in no process.
-fn cpu_of_answer(run: &Digest) -> Option<f64> {
+pub(crate) fn cpu_of_answer(run: &Digest) -> Option<f64> {
     let answered = run.tally().ends.answered;
     cpu_time(run).filter(|_| answered > 0).map(|cpu_ns| cpu_ns as f64 / answered as f64)
 }

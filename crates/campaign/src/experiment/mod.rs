@@ -26,6 +26,7 @@ mod steps;
 
 pub use column::{Column, MOST_COLUMNS};
 pub use design::{Cell, Design, LoadKind, LoadOf, Order, Subject};
+pub(crate) use figures::cpu_of_answer;
 pub use figures::{Percentiles, RunFigures, Spread};
 pub use found::{Found, FoundFigure};
 pub(crate) use judge::loss;

@@ -3,13 +3,13 @@
 use dnsdyno_plan::expect::ExpectError;
 use dnsdyno_text::notation::UnitError;
 
-use super::goal::GoalError;
+use super::written::GoalError;
 
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FindError {
     /// There is no such method.
-    #[error("--method {0}: use search, stair, ramp, window, rfc2544 or rfc8219")]
+    #[error("--method {0}: use search, stair, ramp, window, rfc2544, rfc8219 or mlrsearch")]
     Method(String),
     /// There is no such thing.
     #[error("--find {0}: use qps (queries per second), connections (per second) or clients (held)")]
@@ -54,7 +54,7 @@ pub enum FindError {
     Criterion(#[from] ExpectError),
     /// A goal.
     #[error(transparent)]
-    Goal(#[from] GoalError),
+    Goal(#[from] Box<GoalError>),
     /// A quantity.
     #[error("--{option}: {error}")]
     Quantity {

@@ -1,5 +1,6 @@
 //! What a search has found.
 
+use super::mlrsearch::result::GoalResult;
 use super::options::{Method, What};
 use super::trial::Trial;
 
@@ -33,10 +34,20 @@ impl Finding {
         self.goals.iter().any(|goal| goal.name.is_some())
     }
 
-    /// Whether each limit that was searched for was found.
+    /// Whether the limit was found; of several goals, each of them.
     pub fn is_found(&self) -> bool {
         let is_capacity = |outcome: &Outcome| matches!(outcome, Outcome::Capacity { .. });
-        is_capacity(&self.outcome) && self.goals.iter().all(|goal| is_capacity(&goal.outcome))
+        is_capacity(&self.outcome)
+            && self.goals.iter().all(|goal| is_capacity(&goal.outcome))
+            && self.goal_results().all(|result| result.irregular.is_none())
+    }
+
+    /// The results of the goals of `mlrsearch`.
+    pub fn goal_results(&self) -> impl Iterator<Item = &GoalResult> {
+        self.notes.iter().filter_map(|note| match note {
+            FindNote::GoalResult(result) => Some(result.as_ref()),
+            _ => None,
+        })
     }
 }
 
@@ -152,6 +163,8 @@ pub enum IntervalKind {
     Percentiles,
     /// The lowest and the highest of the figures of one run.
     Range,
+    /// The Relevant Lower and the Relevant Upper Bound of a goal (RFC 9971).
+    RelevantBounds,
 }
 
 /// Why a limit is only known to be at least so high.
@@ -265,6 +278,8 @@ pub enum FindNote {
         /// Whether an interval was made narrower by it.
         is_used: bool,
     },
+    /// The result of a goal of `mlrsearch`.
+    GoalResult(Box<GoalResult>),
     /// What differs from the method as its document has it.
     NotByTheBook {
         /// In words.

@@ -31,8 +31,10 @@ impl Settings {
 
     /// What the criteria make of loads and lengths that the user may not expect, a sentence each.
     pub fn notices(&self) -> Vec<String> {
-        if !(self.method == Method::Search || self.method.is_by_book()) {
-            return Vec::new();
+        match self.method {
+            Method::MlrSearch => return self.goal_notices(),
+            Method::Search | Method::Rfc2544 | Method::Rfc8219 => {}
+            Method::Stair | Method::Ramp | Method::Window => return Vec::new(),
         }
         let unit = self.what.unit();
         let (trial_ns, needed) = (|load: f64| length(self.trial_ns(load)), self.criteria.queries_needed());
@@ -62,6 +64,29 @@ impl Settings {
                 trial_ns(usual),
                 format_rate_qps(usual)
             ));
+        }
+        notices
+    }
+
+    /// The same of goals.
+    fn goal_notices(&self) -> Vec<String> {
+        let (unit, mut notices) = (self.what.unit(), Vec::new());
+        if let Some(usual) = self.raised_from {
+            notices.push(format!(
+                "the lowest load is {} {unit}, because a trial at {} {unit} has too few queries for its loss ratio \
+                 (--least {} makes it)",
+                rate(self.least),
+                rate(usual),
+                format_rate_qps(usual)
+            ));
+        }
+        let mut finals = self.search_goals.iter().map(|goal| goal.final_trial_ns);
+        if finals.next().is_some_and(|first| finals.any(|other| other != first)) {
+            notices.push(
+                "the goals have different Goal Final Trial Durations: RFC 9971 recommends one for all, because a long \
+                 trial of one goal counts for a goal with short ones"
+                    .to_owned(),
+            );
         }
         notices
     }

@@ -6,6 +6,7 @@
 //!          search   doubling, then trials near the limit (belief, trend)
 //!          stair    one run in steps             ramp     one run, its knee by rule
 //!          window   a ladder of windows          rfc2544, rfc8219   repeated binary search
+//!          mlrsearch   RFC 9971: the bounds of several loss ratios
 //! ```
 
 mod belief;
@@ -21,6 +22,7 @@ mod goals;
 #[cfg(test)]
 mod imaginary;
 mod lengths;
+mod mlrsearch;
 mod notes;
 mod options;
 mod order;
@@ -40,14 +42,18 @@ mod trial;
 #[cfg(test)]
 mod truth;
 mod window;
+mod written;
 
 pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
 pub use finder::{Finder, TrialsSoFar};
 pub use finding::{FindNote, Finding, GoalFinding, IntervalKind, Outcome, Reason, Why};
-pub use goal::{Goal, GoalError};
+pub use goal::Goal;
 pub use goals::GoalSearch;
+pub use mlrsearch::{
+    Classified, DurationSums, ExceedRatios, GoalResult, Irregular, LoadClass, MultipleLossRatio, SearchGoal,
+};
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;
 pub use search::Search;
@@ -55,6 +61,7 @@ pub use settings::Settings;
 pub use stair::Stair;
 pub use trial::{OfCriterion, OfGoal, Purpose, Trial, TrialVerdict, Undecided};
 pub use window::Window;
+pub use written::GoalError;
 
 /// The campaign of a method.
 pub fn finder(settings: Settings) -> Box<dyn Finder> {
@@ -65,5 +72,6 @@ pub fn finder(settings: Settings) -> Box<dyn Finder> {
         Method::Ramp => Box::new(Ramp::new(settings)),
         Method::Window => Box::new(Window::new(settings)),
         Method::Rfc2544 | Method::Rfc8219 => Box::new(BookSearch::new(settings)),
+        Method::MlrSearch => Box::new(MultipleLossRatio::new(settings)),
     }
 }

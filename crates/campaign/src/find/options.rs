@@ -11,7 +11,8 @@ pub struct Options {
     pub method: Option<String>,
     /// The criteria; none = the default.
     pub criteria: Vec<String>,
-    /// Goals with names, each `NAME: CRITERION[, CRITERION…][, DURATION]`; none = the criteria above are the one goal.
+    /// Goals with names, each `NAME: CRITERION[, CRITERION…][, DURATION]`, of `mlrsearch` with its attributes; none = the
+    /// criteria above are the one goal, of `mlrsearch` the usual two.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub goals: Vec<String>,
     /// The first load.
@@ -60,17 +61,20 @@ pub enum Method {
     Rfc2544,
     /// The same for DNS (RFC 8219, section 9): an answer counts within one second.
     Rfc8219,
+    /// Multiple Loss Ratio Search (RFC 9971): the bounds of several loss ratios.
+    MlrSearch,
 }
 
 impl Method {
     /// Every method by its name.
-    pub const ALL: [(&str, Method); 6] = [
+    pub const ALL: [(&str, Method); 7] = [
         ("search", Method::Search),
         ("stair", Method::Stair),
         ("ramp", Method::Ramp),
         ("window", Method::Window),
         ("rfc2544", Method::Rfc2544),
         ("rfc8219", Method::Rfc8219),
+        ("mlrsearch", Method::MlrSearch),
     ];
 
     /// Its name.

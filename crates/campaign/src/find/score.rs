@@ -23,7 +23,7 @@ pub(super) struct Score {
     trials: Vec<f64>,
     /// Seconds of load.
     pub(super) seconds: Vec<f64>,
-    /// The time of load, over that of the fewest trials of the usual length that are possible.
+    /// Trials, over the fewest that are possible.
     pub(super) ratios: Vec<f64>,
     widths: Vec<f64>,
     /// Trials of all searches, by what they were for.
@@ -116,8 +116,7 @@ pub(super) fn of_each(
         let truth = server.limit_at(finding.trials.len() as f64 - 1.0);
         score.searches += 1;
         score.trials.push(finding.trials.len() as f64);
-        let seconds = seconds_of(&finding);
-        score.seconds.push(seconds);
+        score.seconds.push(seconds_of(&finding));
         let purposes = finding.trials.iter().map(|trial| trial.purpose.text());
         purposes.for_each(|purpose| *score.purposes.entry(purpose).or_default() += 1);
         let Outcome::Capacity { load, from, to, .. } = finding.outcome else {
@@ -131,9 +130,7 @@ pub(super) fn of_each(
         let start = finding.trials[0].load;
         let noise =
             if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
-        let settings = Settings::new(options, &Draft::default()).unwrap();
-        let each_s = settings.trial_ns(truth) as f64 * 1e-9;
-        score.ratios.push(seconds / each_s / fewest(kind, start, truth, noise, half));
+        score.ratios.push(finding.trials.len() as f64 / fewest(kind, start, truth, noise, half));
     }
     for figures in
         [&mut score.errors, &mut score.trials, &mut score.seconds, &mut score.ratios, &mut score.widths]

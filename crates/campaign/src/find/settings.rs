@@ -7,11 +7,13 @@ use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;
-use super::goal::{Goal, GoalError};
+use super::goal::Goal;
+use super::mlrsearch::goal::SearchGoal;
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
 use super::trial::Purpose;
+use super::written::GoalError;
 use crate::step::Request;
 
 /// The settings of a search, validated.
@@ -21,8 +23,10 @@ pub struct Settings {
     pub(super) what: What,
     /// The criteria of a trial; of several goals, those of the first.
     pub(super) criteria: Criteria,
-    /// What is searched for, at least one.
+    /// What is searched for, at least one; none of `mlrsearch`.
     pub(super) goals: Vec<Goal>,
+    /// The goals of `mlrsearch`, the strictest first; none of another method.
+    pub(super) search_goals: Vec<SearchGoal>,
     /// Everything but the load.
     pub(super) draft: Draft,
     pub(super) start: f64,
@@ -59,6 +63,9 @@ impl Settings {
         let what = What::of(options.what.as_deref())?;
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
+        if method == Method::MlrSearch {
+            return Settings::of_mlrsearch(options, draft);
+        }
         let goals = goals(options, method)?;
         let queries_needed = goals.iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let (usual_start, usual_least, usual_most) = what.usual_loads();
@@ -96,11 +103,12 @@ impl Settings {
             },
             precision: precision(options.precision.as_deref(), method)?,
             most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?
-                .unwrap_or(MOST_TRIALS + MORE_TRIALS * (goals.len() as u32 - 1)),
+                .unwrap_or(usual_trials(&goals)),
             per_client_qps: per_client,
             repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
             criteria: goals.first().map_or(Criteria::new(Vec::new()), |goal| goal.criteria.clone()),
             goals,
+            search_goals: Vec::new(),
         };
         if method == Method::Rfc8219 && draft.timeout.is_none() {
             settings.draft.timeout = Some("1s".to_owned());
@@ -113,11 +121,35 @@ impl Settings {
         if method == Method::Stair {
             settings.has_enough_queries()?;
         }
-        let longest = settings.longest_ns();
-        if longest > MONTH_NS {
-            return Err(FindError::TooLong(length(longest)));
+        match settings.longest_ns() {
+            longest if longest > MONTH_NS => Err(FindError::TooLong(length(longest))),
+            _ => Ok(settings),
         }
-        Ok(settings)
+    }
+
+    /// Those of `mlrsearch`: as of a search, but with goals instead of criteria.
+    fn of_mlrsearch(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
+        let shared = Options { method: None, goals: Vec::new(), ..options.clone() };
+        let mut settings = Settings::new(&shared, draft)?;
+        let final_ns = options.trial.is_some().then_some(settings.trial_ns);
+        let goals = SearchGoal::all(&options.goals, final_ns).map_err(Box::new)?;
+        settings.method = Method::MlrSearch;
+        settings.criteria = Criteria { expectations: Vec::new(), no_loss_beyond_chance: false };
+        settings.trial_ns = goals.iter().map(|goal| goal.final_trial_ns).max().unwrap_or(TRIAL_NS);
+        if options.trials.is_none() {
+            settings.most_trials = MOST_TRIALS_OF_GOALS;
+        }
+        // The usual lowest load is one at which a trial of each goal has the queries that it needs.
+        let fewest = goals.iter().map(|goal| goal.queries_needed() / (goal.final_trial_ns as f64 * 1e-9));
+        let fewest = fewest.fold(0.0, f64::max) * settings.least / settings.qps(settings.least);
+        let raised = settings.rounded(fewest).min(settings.start);
+        if options.least.is_none() && raised > settings.least {
+            settings.raised_from = Some(settings.least);
+            settings.least = raised;
+        }
+        (settings.goals, settings.search_goals) = (Vec::new(), goals);
+        let longest_ns = settings.longest_ns();
+        if longest_ns > MONTH_NS { Err(FindError::TooLong(length(longest_ns))) } else { Ok(settings) }
     }
 
     fn is_ordered(&self) -> Result<(), FindError> {
@@ -143,9 +175,14 @@ impl Settings {
         self.what
     }
 
-    /// What is searched for: one goal without a name, or several with names.
+    /// What is searched for: one goal without a name, or several with names; none of `mlrsearch`.
     pub fn goals(&self) -> &[Goal] {
         &self.goals
+    }
+
+    /// The goals of `mlrsearch`.
+    pub fn search_goals(&self) -> &[SearchGoal] {
+        &self.search_goals
     }
 
     /// Whether its goals have names.
@@ -182,6 +219,7 @@ impl Settings {
     pub fn most_runs(&self) -> u64 {
         match self.method {
             Method::Search => u64::from(self.most_trials) + 1 + MOST_AFTER,
+            Method::MlrSearch => u64::from(self.most_trials),
             Method::Stair | Method::Ramp => 1,
             Method::Window => RUNGS.len() as u64,
             Method::Rfc2544 | Method::Rfc8219 => {
@@ -200,7 +238,10 @@ impl Settings {
         let run_ns = match self.method {
             Method::Ramp => self.ramp_ns(),
             Method::Stair => self.stair_steps().saturating_mul(self.hold_ns()),
-            _ => self.goals.iter().map(|goal| self.of_goal(goal).trial_ns(self.least)).max().unwrap_or(0),
+            _ => {
+                let of_goals = self.goals.iter().map(|goal| self.of_goal(goal).trial_ns(self.least));
+                of_goals.max().unwrap_or(0).max(self.trial_ns(self.least))
+            }
         };
         let each = run_ns.saturating_add(timeout_ns).saturating_add(self.rest_ns.saturating_mul(4));
         each.saturating_mul(self.most_runs())
@@ -213,9 +254,7 @@ impl Settings {
 
     /// A load that is easy to read, and to type: four digits.
     pub(super) fn rounded(&self, load: f64) -> f64 {
-        let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
-        let rounded = (load / unit).round() * unit;
-        if self.what == What::Clients || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
+        rounded_load(load, self.what == What::Clients)
     }
 
     /// The run of a trial of the usual length.
@@ -287,8 +326,8 @@ impl Settings {
 fn goals(options: &Options, method: Method) -> Result<Vec<Goal>, FindError> {
     if !options.goals.is_empty() {
         return match options.criteria.is_empty() {
-            true => Ok(Goal::read_all(&options.goals)?),
-            false => Err(GoalError::BesideWhile.into()),
+            true => Ok(Goal::read_all(&options.goals).map_err(Box::new)?),
+            false => Err(Box::new(GoalError::BesideWhile).into()),
         };
     }
     let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
@@ -299,6 +338,20 @@ fn goals(options: &Options, method: Method) -> Result<Vec<Goal>, FindError> {
         _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
     };
     Ok(vec![Goal { name: None, criteria, held_ns: None }])
+}
+
+/// The most trials where the user gives no number: more for each goal after the first, and for each goal with a
+/// duration, whose limit short trials look for before the long ones.
+fn usual_trials(goals: &[Goal]) -> u32 {
+    let searches = goals.len() + goals.iter().filter(|goal| goal.held_ns.is_some()).count();
+    MOST_TRIALS + MORE_TRIALS * (searches.saturating_sub(1) as u32)
+}
+
+/// A load with four digits; clients are whole.
+pub(super) fn rounded_load(load: f64, is_whole: bool) -> f64 {
+    let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
+    let rounded = (load / unit).round() * unit;
+    if is_whole || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
 }
 
 /// A trial lasts at least so long: a second in which a server does something else is then a tenth of it.
@@ -321,8 +374,11 @@ const HOLD_NS: u64 = 60_000_000_000;
 
 const MOST_TRIALS: u32 = 60;
 
-/// For each goal after the first.
+/// A goal after the first shares half of its trials with the others.
 const MORE_TRIALS: u32 = 30;
+
+/// RFC 9971 has no bound. Two goals with the usual settings take about twenty trials without noise.
+const MOST_TRIALS_OF_GOALS: u32 = 1_000;
 
 /// Trials beyond the limit and after it.
 const MOST_AFTER: u64 = 18;

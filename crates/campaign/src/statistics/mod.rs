@@ -6,15 +6,20 @@
 //! | how large is it? | [`shift()`]: the median over all pairs of runs, with a bootstrap interval over runs |
 //! | how large is it, of runs made in pairs? | [`signed_rank`]: the median over the means of all pairs of differences |
 //! | how often is one side above? | [`effect()`]: Vargha and Delaney's A12 |
+//! | is a new run one of those of the past? | [`prediction`]: Student's interval for one further figure |
 //! | how many runs does it take? | [`power`]: from the spread of the runs |
+//! | has it changed over many runs? | [`steps`]: where the level of a history changes, and a slow drift |
 //!
-//! No function assumes a distribution of the figures, except [`power`], which only advises.
+//! No function assumes a distribution of the figures, except [`power`], which only advises, and [`prediction`], which
+//! says what it does about figures that have another one.
 
 mod effect;
 pub mod permutation;
 pub mod power;
+pub mod prediction;
 mod shift;
 pub mod signed_rank;
+pub mod steps;
 
 pub use effect::effect;
 pub use shift::{Interval, RESAMPLES, Shift, shift};

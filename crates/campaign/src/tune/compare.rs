@@ -175,7 +175,7 @@ impl Compare {
 }
 
 /// A change whose gain is not seen in so many pairs is too small for this night.
-const MOST_CYCLES: u32 = 8;
+pub(super) const MOST_CYCLES: u32 = 8;
 
 const FIRST_HALVING: u32 = 2;
 

@@ -64,13 +64,16 @@ pub fn figures(
     parameters: &[Acting<'_>],
     named: impl Fn(&str) -> Option<u64>,
 ) -> Option<Figures> {
-    let moved = |parameter: &Acting<'_>| {
-        let has_moved = |sign: &Sign| has_moved(run, sign, parameter.value, &named);
-        parameter.signs.is_empty() || parameter.signs.iter().any(has_moved)
+    let shown = |parameter: &Acting<'_>| -> Vec<Option<f64>> {
+        parameter.signs.iter().map(|sign| shown(run, sign, parameter.value, &named)).collect()
     };
+    let signs: Vec<Vec<Option<f64>>> = parameters.iter().map(shown).collect();
+    let moved = |of: &Vec<Option<f64>>| of.is_empty() || of.iter().any(Option::is_some);
+    let accounts_for = |of: &Vec<Option<f64>>| of.iter().flatten().copied().fold(0.0, f64::max);
     Some(Figures {
         gain: judge.gain(run).filter(|gain| *gain > 0.0)?,
-        moved: parameters.iter().map(moved).collect(),
+        moved: signs.iter().map(moved).collect(),
+        accounts_for: signs.iter().map(accounts_for).collect(),
         is_saturated: judge == Judge::Answered && loss(run).is_none_or(|loss| loss < ALL_ANSWERED),
         memory_bytes: memory(run),
     })
@@ -84,7 +87,9 @@ fn sources(run: &Digest, kind: WatchedKind) -> impl Iterator<Item = &Samples> {
     sources.filter(move |(watched, _)| is_it(watched)).filter_map(|(_, samples)| samples.as_ref())
 }
 
-fn has_moved(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str) -> Option<u64>) -> bool {
+/// For which share of what was not answered, or of the time, a sign accounts; `None` where it has not moved, and 0
+/// where it only says that something is used, or was not watched.
+fn shown(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str) -> Option<u64>) -> Option<f64> {
     let kind = match sign.source {
         SignSource::Host => WatchedKind::Host,
         SignSource::Process => WatchedKind::Process,
@@ -94,25 +99,34 @@ fn has_moved(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str
         let map = if is_gauge { &of.gauges } else { &of.counters };
         map.iter().filter(|(name, _)| is_named(name, &sign.series)).map(|(_, value)| *value).collect()
     };
-    let shown = |of: &Samples| match &sign.measure {
+    let tally = run.tally();
+    let unanswered = tally.scheduled.saturating_sub(tally.ends.answered).max(1);
+    let share = |of: &Samples| match &sign.measure {
         SignMeasure::Rise => {
             let rise = series(of, false).into_iter().fold(0, u64::saturating_add);
             // A packet or two are no sign among a million.
-            rise > run.tally().scheduled / ONE_IN
+            (rise > tally.scheduled / ONE_IN).then(|| (rise as f64 / unanswered as f64).min(1.0))
         }
-        SignMeasure::Share(share) => {
+        SignMeasure::Share(least) => {
             let longest = series(of, false).into_iter().max().unwrap_or(0);
-            longest as f64 >= *share * run.schedule_ns() as f64
+            let share = longest as f64 / run.schedule_ns().max(1) as f64;
+            (share >= *least).then_some(share.min(1.0))
         }
-        SignMeasure::AtLeast(least) => series(of, true).into_iter().any(|gauge| gauge >= *least),
+        SignMeasure::AtLeast(least) => {
+            series(of, true).into_iter().any(|gauge| gauge >= *least).then_some(0.0)
+        }
         SignMeasure::Near { share, times } => {
             let times = times.as_ref().map_or(Some(1), |name| named(name));
-            let bound = value.zip(times).map(|(value, times)| value.saturating_mul(times) as f64 * share);
-            bound.is_some_and(|bound| series(of, true).into_iter().any(|gauge| gauge as f64 >= bound))
+            let (value, times) = value.zip(times)?;
+            let bound = value.saturating_mul(times) as f64 * share;
+            series(of, true).into_iter().any(|gauge| gauge as f64 >= bound).then_some(1.0)
         }
     };
     let mut watched = sources(run, kind).peekable();
-    watched.peek().is_none() || watched.any(shown)
+    if watched.peek().is_none() {
+        return Some(0.0);
+    }
+    watched.filter_map(share).reduce(f64::max)
 }
 
 /// Whether a series has this name, in which `*` stands for any part.
@@ -172,10 +186,31 @@ mod tests {
     }
 
     fn moved(digest: &Digest, sign: &str, value: Option<u64>) -> bool {
+        seen(digest, sign, value).moved[0]
+    }
+
+    fn seen(digest: &Digest, sign: &str, value: Option<u64>) -> Figures {
         let signs = [Sign::try_from(sign.to_owned()).unwrap()];
         let acting = [Acting { signs: &signs, value }];
         let threads = |name: &str| (name == "threads").then_some(2);
-        figures(digest, Judge::Answered, &acting, threads).unwrap().moved[0]
+        figures(digest, Judge::Answered, &acting, threads).unwrap()
+    }
+
+    #[test]
+    fn a_counter_accounts_for_a_share_of_what_was_not_answered() {
+        let share = |digest: &Digest, sign, value| seen(digest, sign, value).accounts_for[0];
+        let mut of = watched(WatchedKind::Host, Side::Server, &[("snmp.Udp.RcvbufErrors", 50)], &[]);
+        let sum = of.sum.as_mut().unwrap();
+        sum.tally.ends.answered = sum.tally.scheduled - 200;
+        let at = share(&of, "host snmp.Udp.RcvbufErrors", None);
+        assert_eq!((at, share(&of, "host snmp.Udp.NoPorts", None)), (0.25, 0.0));
+        assert_eq!(share(&of, "process udp.drops", None), 0.0, "nobody has read it");
+        let open = |value| watched(WatchedKind::Server, Side::Server, &[], &[("tcp.open", value)]);
+        assert_eq!(share(&open(140), "server tcp.open near 0.9", Some(150)), 1.0);
+        assert_eq!(share(&open(140), "server tcp.open at-least 10", Some(150)), 0.0, "it is used, no more");
+        let of = |ns| watched(WatchedKind::Process, Side::Server, &[("cgroup.throttled_ns", ns)], &[]);
+        let length_ns = of(0).schedule_ns();
+        assert_eq!(share(&of(length_ns / 2), "process cgroup.throttled_ns share 0.05", None), 0.5);
     }
 
     #[test]

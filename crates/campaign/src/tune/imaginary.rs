@@ -21,6 +21,8 @@ pub(super) struct World {
     pub(super) disturbed: f64,
     /// By which share the host changes over a hundred trials.
     pub(super) drift: f64,
+    /// Whether the counters of a stage say how much it holds up.
+    pub(super) says_what_binds: bool,
     pub(super) made: u32,
     pub(super) random: Xoshiro256PlusPlus,
 }
@@ -34,6 +36,9 @@ pub(super) enum Effect {
     Factor(f64),
     /// A stage lets through so many queries a second: as it is, then with each value.
     Stage(Vec<f64>),
+    /// Multiplies what is answered by the first factor, and by the second one where the parameter of this number is
+    /// changed too.
+    Behind(usize, [f64; 2]),
     /// The server does not start with it.
     Fails,
 }
@@ -47,6 +52,7 @@ impl World {
             noise: 0.025,
             disturbed: 0.05,
             drift: 0.0,
+            says_what_binds: false,
             made: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
@@ -79,15 +85,19 @@ impl World {
     pub(super) fn truth(&self, changes: &Changes) -> f64 {
         let mut through = self.offered;
         let mut speed = self.speed;
+        let mut factor_of_all = 1.0;
         for (at, effect) in self.effects.iter().enumerate() {
             let steps = changes.get(&at).map_or(0, |value| value + 1);
             match effect {
                 Effect::Factor(factor) => speed *= factor.powi(steps as i32),
                 Effect::Stage(capacities) => through = through.min(capacities[steps]),
-                Effect::None { .. } | Effect::Fails => {}
+                Effect::Behind(other, factors) if steps > 0 => {
+                    factor_of_all *= factors[usize::from(changes.contains_key(other))];
+                }
+                Effect::None { .. } | Effect::Behind(..) | Effect::Fails => {}
             }
         }
-        through.min(speed)
+        through.min(speed) * factor_of_all
     }
 
     fn trial(&mut self, changes: &Changes) -> Shown {
@@ -100,14 +110,23 @@ impl World {
         let disturbed = self.random.random::<f64>() < self.disturbed;
         let less = if disturbed { 0.5 + 0.4 * self.random.random::<f64>() } else { 1.0 };
         let drift = (self.drift * f64::from(self.made) / 100.0).exp();
+        let capacity =
+            |at: usize, capacities: &[f64]| capacities[changes.get(&at).map_or(0, |value| value + 1)];
         let moved = self.effects.iter().enumerate().map(|(at, effect)| match effect {
             Effect::None { moves } => *moves,
-            Effect::Factor(_) | Effect::Fails => true,
-            Effect::Stage(capacities) => capacities[changes.get(&at).map_or(0, |value| value + 1)] <= truth,
+            Effect::Factor(_) | Effect::Behind(..) | Effect::Fails => true,
+            Effect::Stage(capacities) => capacity(at, capacities) <= truth,
+        });
+        // Of those that hold nothing up, one in ten says the same.
+        let accounts_for = self.effects.iter().enumerate().map(|(at, effect)| match effect {
+            Effect::Stage(capacities) if capacity(at, capacities) <= truth => 0.9,
+            Effect::None { moves: true } if at.is_multiple_of(10) => 0.5,
+            _ => 0.0,
         });
         Shown::Counted(Figures {
             gain: truth * (by * self.noise).exp() * less * drift,
             moved: moved.collect(),
+            accounts_for: accounts_for.filter(|_| self.says_what_binds).collect(),
             is_saturated: truth >= self.offered,
             memory_bytes: Some(100_000_000 + 1_000_000 * changes.len() as u64),
         })
@@ -115,10 +134,17 @@ impl World {
 
     /// Carries a whole night out.
     pub(super) fn answer(&mut self, night: Night) -> Answer {
-        let mut tuner = Tuner::new(night);
-        for _ in 0..MOST_TRIALS {
+        self.answer_and_trials_of_finds(night).0
+    }
+
+    /// The same, with the number of trials after which each change was found.
+    pub(super) fn answer_and_trials_of_finds(&mut self, night: Night) -> (Answer, Vec<u32>) {
+        let (mut tuner, mut found_after) = (Tuner::new(night), Vec::new());
+        for trials in 0..MOST_TRIALS {
+            let found = tuner.found_so_far().len();
+            found_after.resize(found.max(found_after.len()), trials);
             match tuner.next() {
-                Next::Done(answer) => return *answer,
+                Next::Done(answer) => return (*answer, found_after),
                 Next::Trial(trial) => {
                     let shown = self.trial(&trial.changes);
                     tuner.learn(&shown, TRIAL_NS);

@@ -31,6 +31,12 @@ impl Look {
         self.made.iter().any(|figures| figures.moved.get(parameter) == Some(&true))
     }
 
+    /// The share of what was not answered for which the counters of this parameter account, on average.
+    pub(super) fn accounts_for(&self, parameter: usize) -> f64 {
+        let shares = self.made.iter().filter_map(|figures| figures.accounts_for.get(parameter));
+        shares.sum::<f64>() / self.made.len().max(1) as f64
+    }
+
     /// Whether the server has answered all of the load in most of the trials.
     pub(super) fn is_saturated(&self) -> bool {
         self.made.iter().filter(|figures| figures.is_saturated).count() * 2 > self.made.len()

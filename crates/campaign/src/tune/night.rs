@@ -103,6 +103,9 @@ pub struct Figures {
     pub gain: f64,
     /// By number of the parameter: whether one of the counters on which it acts has moved.
     pub moved: Vec<bool>,
+    /// By number of the parameter: the share of what was not answered, or of the time, for which these counters
+    /// account.
+    pub accounts_for: Vec<f64>,
     /// Whether the server has answered all of the load, so that no change can show a gain.
     pub is_saturated: bool,
     /// The memory of the server and of the kernel's buffers, in octets, where it was read.

@@ -67,6 +67,25 @@ fn three_planted_bottlenecks_are_found_in_their_order_and_no_decoy_is_called_a_g
 }
 
 #[test]
+fn counters_that_account_for_what_is_not_answered_lead_to_the_bottlenecks_in_far_fewer_trials() {
+    let (mut in_order, mut false_gains, mut trials, mut without) = (0, 0, 0, 0);
+    for seed in 0..100 {
+        let (mut world, places) = planted(seed);
+        let (_, found_after) = world.answer_and_trials_of_finds(world.night(seed));
+        without += found_after.get(2).unwrap_or(&400);
+        let mut world = World { says_what_binds: true, ..planted(seed).0 };
+        let (answer, found_after) = world.answer_and_trials_of_finds(world.night(seed));
+        trials += found_after.get(2).unwrap_or(&400);
+        let Verdict::Gains(gains) = &answer.verdict else { continue };
+        let found: Vec<usize> = gains.parts.iter().map(|part| part.parameter).collect();
+        in_order += u32::from(found == places);
+        false_gains += found.iter().filter(|at| !places.contains(at)).count();
+    }
+    assert!(in_order >= 95 && false_gains <= 2, "{in_order} of 100, {false_gains} false");
+    assert!(trials * 5 < without * 3, "{trials} trials against {without}");
+}
+
+#[test]
 fn gains_lie_inside_their_intervals() {
     let (mut held, mut all) = (0, 0);
     for seed in 0..1_000 {
@@ -125,6 +144,22 @@ fn what_a_diagnosis_has_named_is_compared_first() {
     night.parameters[(places[0] + 1) % 20].is_first = true;
     let Verdict::Gains(gains) = world.answer(night).verdict else { panic!() };
     assert_eq!(gains.parts.iter().map(|part| part.parameter).collect::<Vec<_>>(), places);
+}
+
+#[test]
+fn what_was_worse_behind_a_bottleneck_is_tried_again_where_that_is_gone() {
+    let mut found = 0;
+    for seed in 0..20 {
+        // Few: each is compared on the first base.
+        let mut effects = decoys(3);
+        effects[0] = Effect::Stage(vec![5_000.0, 15_000.0]);
+        effects[1] = Effect::Behind(0, [0.8, 1.2]);
+        let mut world = World::new(effects, seed);
+        let Verdict::Gains(gains) = world.answer(world.night(seed)).verdict else { continue };
+        let parts: Vec<usize> = gains.parts.iter().map(|part| part.parameter).collect();
+        found += u32::from(parts == [0, 1]);
+    }
+    assert!(found >= 15, "{found} of 20");
 }
 
 #[test]

@@ -6,13 +6,15 @@
 //!                          └── none ──► confirm: all against the base, and each part taken away ──► the answer
 //! ```
 //!
+//! Those whose counters account for much of what was not answered are compared before any is screened.
+//!
 //! Where the next steps of some parameters do not gain, their last steps are compared before it ends.
 //!
 //! A bottleneck hides those behind it: the counters of the second one move, and its parameters gain, only when the
 //! first is gone. So after each winner the counters are looked at again.
 
 use super::answer::{Answer, Gain, Gains, Part, Row, RowState, Verdict};
-use super::compare::{Arm, Compare, Compared};
+use super::compare::{Arm, Compare, Compared, MOST_CYCLES};
 use super::confirm::{Confirm, Confirmed, is_above};
 use super::look::Look;
 use super::night::{Changes, Figures, Night, Phase, Shown, Trial};
@@ -37,18 +39,12 @@ pub struct Tuner {
     memory: Memory,
     has_ended_early: bool,
     has_looked: bool,
-    named: Named,
+    /// Whether those are compared that a diagnosis or a counter names, and whether a diagnosis has been heard.
+    compares_named: bool,
+    has_compared_named: bool,
     /// The last screening, and what was compared on the same base.
     screen: Option<Screen>,
     compared: Vec<Arm>,
-}
-
-/// How far those that a diagnosis has named have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
-    Waiting,
-    Compared,
-    Done,
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +73,8 @@ struct Seen {
     screened: Option<Screened>,
     /// The difference of its best value and its interval, in logarithms.
     compared: Option<(f64, f64, f64)>,
+    /// Whether it was worse than what is changed now, without it.
+    is_worse: bool,
     failed: Option<String>,
     is_dropped: bool,
     trials: u32,
@@ -108,7 +106,8 @@ impl Tuner {
             memory: Memory::default(),
             has_ended_early: false,
             has_looked: false,
-            named: Named::Waiting,
+            compares_named: false,
+            has_compared_named: false,
             screen: None,
             compared: Vec::new(),
         }
@@ -233,14 +232,25 @@ impl Tuner {
         for (at, (parameter, seen)) in self.night.parameters.iter().zip(&mut self.seen).enumerate() {
             seen.is_possible |= !parameter.has_signs || look.has_moved(at);
         }
-        let is_named =
-            |at: &usize| self.night.parameters.get(*at).is_some_and(|parameter| parameter.is_first);
-        let named: Vec<usize> = self.candidates().into_iter().filter(is_named).collect();
-        if self.named != Named::Done && !named.is_empty() {
-            self.named = Named::Compared;
-            return self.compare_these(named);
+        match self.named(&look) {
+            named if named.is_empty() => self.screen(),
+            named => {
+                self.compares_named = true;
+                self.compare_these(named, CYCLES_OF_NAMED);
+            }
         }
-        self.screen();
+    }
+
+    /// Those that are compared before all others are screened: what a diagnosis has named, then those whose counters
+    /// account for much of what was not answered, the most first.
+    fn named(&self, look: &Look) -> Vec<usize> {
+        let weight = |at: usize| {
+            let is_first = self.night.parameters.get(at).is_some_and(|parameter| parameter.is_first);
+            if is_first && !self.has_compared_named { f64::INFINITY } else { look.accounts_for(at) }
+        };
+        let mut named: Vec<usize> = self.candidates().into_iter().filter(|at| weight(*at) >= MUCH).collect();
+        named.sort_by(|a, b| weight(*b).total_cmp(&weight(*a)));
+        named
     }
 
     /// Begins to screen those that were not, or to compare where they are few.
@@ -284,10 +294,10 @@ impl Tuner {
             let screened = self.of(*at).screened;
             Some(*at) == last || screened.is_none_or(|screened| screened.effect > -screened.spread)
         };
-        self.compare_these(ranked.into_iter().filter(is_open).collect());
+        self.compare_these(ranked.into_iter().filter(is_open).collect(), MOST_CYCLES);
     }
 
-    fn compare_these(&mut self, ranked: Vec<usize>) {
+    fn compare_these(&mut self, ranked: Vec<usize>, cycles: u32) {
         let mut arms = Vec::new();
         for at in ranked.into_iter().take(MOST_ARMS) {
             arms.extend(self.values_of(at).into_iter().map(|value| self.arm(at, value)));
@@ -296,8 +306,8 @@ impl Tuner {
         match arms.is_empty() {
             true => self.confirm(),
             false => {
-                let base = self.base.clone();
-                self.stage = Stage::Compare(Compare::new(base, arms, self.night.smallest_gain));
+                let compare = Compare::new(self.base.clone(), arms, self.night.smallest_gain);
+                self.stage = Stage::Compare(compare.within(cycles));
             }
         }
     }
@@ -340,24 +350,31 @@ impl Tuner {
                 if let Some(new) = found.filter(is_better) {
                     seen.compared = Some(new);
                 }
+                let of_it = compare.arms.iter().filter(|other| other.parameter == arm.parameter);
+                seen.is_worse = of_it
+                    .map(|other| compare.found(other))
+                    .all(|found| found.is_some_and(|(_, _, to)| to < 0.0));
                 seen.failed = arm.failed.clone().or(seen.failed.take());
             }
         }
-        if self.named == Named::Compared && winner.is_none() && !self.has_ended_early {
-            self.named = Named::Done;
-            return self.screen();
-        }
+        let of_named = std::mem::take(&mut self.compares_named);
         let Some(arm) = winner.and_then(|winner| compare.arms.get(winner)) else {
             self.compared.retain(|old| {
                 !compare.arms.iter().any(|new| (new.parameter, new.value) == (old.parameter, old.value))
             });
             self.compared.extend(compare.arms.iter().cloned());
+            if of_named && !self.has_ended_early {
+                self.has_compared_named = true;
+                return self.screen();
+            }
             if !self.screens_again() && !self.compares_furthest(&compare.arms) {
                 self.confirm();
             }
             return;
         };
+        // What was worse behind one bottleneck may help where that is gone.
         self.compared.clear();
+        self.seen.iter_mut().for_each(|seen| seen.is_worse = false);
         self.base.insert(arm.parameter, arm.value);
         match self.found.iter_mut().find(|(parameter, _)| *parameter == arm.parameter) {
             // A further step of what was found before.
@@ -470,9 +487,8 @@ impl Tuner {
     /// them.
     fn candidates(&self) -> Vec<usize> {
         let may = |(at, seen): (usize, &Seen)| {
-            let is_worse = seen.compared.is_some_and(|(_, _, to)| to < 0.0);
             let is_left = !self.values_of(at).is_empty();
-            (seen.is_possible && is_left && seen.failed.is_none() && !is_worse).then_some(at)
+            (seen.is_possible && is_left && seen.failed.is_none() && !seen.is_worse).then_some(at)
         };
         self.seen.iter().enumerate().filter_map(may).collect()
     }
@@ -573,6 +589,12 @@ const MOST_UNSCREENED: usize = 4;
 
 /// Of a screening, those with the greatest effects are compared: half of a dozen.
 const MOST_ARMS: usize = 6;
+
+/// A counter that accounts for this share of what was not answered, or of the time, names its parameters.
+const MUCH: f64 = 0.1;
+
+/// What takes such a share away is seen soon.
+const CYCLES_OF_NAMED: u32 = 4;
 
 /// What only the last step of a parameter gains is much.
 const CYCLES_OF_FURTHEST: u32 = 3;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json, finding_text, trial_head, trial_line};
-use dnsdyno_campaign::find::{Finding, Goal, Method, Options, Settings, TrialsSoFar, What};
+use dnsdyno_campaign::find::{Finding, Goal, Method, Options, SearchGoal, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
@@ -30,15 +30,19 @@ pub(crate) struct FindFlags {
     /// beyond chance, and p99<=100ms]
     #[arg(long = "while", value_name = "EXPECTATION", help_heading = SEARCH)]
     while_: Vec<String>,
-    /// A goal, NAME: CRITERIA, with how long a trial must hold it if that matters: 'held: loss<0.1%, 60 s'; may be
-    /// repeated, each trial is judged for all of them [default: one goal, the criteria of --while]
+    /// A goal, 'NAME: CRITERIA', with how long a trial must hold it if that matters: 'held: loss<0.1%, 60 s'; may be
+    /// repeated, each trial is judged for all of them. With --method mlrsearch a Search Goal of RFC 9971, 'NAME: loss<=R',
+    /// with its final trial duration and, each after a comma, sum=T (decides a load), exceed=SHARE (of that which may
+    /// lose more), width=SHARE (between its bounds) and initial=T (of the first trials) [default: one goal, the criteria
+    /// of --while; of mlrsearch 'lossless: loss=0' and 'partial: loss<=0.5%', each with 10 s, sum=30 s, exceed=50%,
+    /// width=0.5%, initial=1 s]
     #[arg(long = "goal", value_name = "GOAL", help_heading = SEARCH)]
     goals: Vec<String>,
     /// What is searched for: qps, connections (per second, one query each) or clients (held, each with
     /// its connection) [default: qps]
     #[arg(long, value_name = "WHAT", help_heading = SEARCH)]
     find: Option<String>,
-    /// search, stair, ramp, window, rfc2544 or rfc8219 [default: search]
+    /// search, stair, ramp, window, rfc2544, rfc8219 or mlrsearch (RFC 9971) [default: search]
     #[arg(long, value_name = "METHOD", help_heading = SEARCH)]
     method: Option<String>,
     /// The first load [default: 1k; of connections and clients 100]
@@ -61,7 +65,8 @@ pub(crate) struct FindFlags {
     /// Search until the 95 % interval is so narrow: plus or minus this share [default: 2%]
     #[arg(long, value_name = "SHARE", help_heading = SEARCH)]
     precision: Option<String>,
-    /// End after this many trials, with the interval that there is then [default: 60, and 30 for each further goal]
+    /// End after this many trials, with the interval that there is then [default: 60, and 30
+    /// for each further goal and each goal with a duration; of mlrsearch 1000]
     #[arg(long, value_name = "N", help_heading = SEARCH)]
     trials: Option<String>,
     /// With --find clients: queries per second of each client [default: 1]
@@ -233,7 +238,9 @@ fn criteria(settings: &Settings) -> Vec<String> {
         let held = goal.held_ns.map(|held_ns| format!(", held for {}", length(held_ns))).unwrap_or_default();
         format!("{name}: {}{held}", goal.criteria.texts().join(", "))
     };
-    settings.goals().iter().map(line).collect()
+    let by_the_rfc = |goal: &SearchGoal| format!("goal {}", goal.text());
+    let of_mlrsearch = settings.search_goals().iter().map(by_the_rfc);
+    settings.goals().iter().map(line).chain(of_mlrsearch).collect()
 }
 
 /// What would be done.
@@ -253,7 +260,7 @@ fn dry_run(settings: &Settings) -> String {
         rate(least),
         rate(most)
     ));
-    if !matches!(settings.method(), Method::Stair | Method::Ramp) {
+    if !matches!(settings.method(), Method::Stair | Method::Ramp | Method::MlrSearch) {
         let needed = settings.goals().iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let trial = length(settings.first_ns());
         let near = settings.usual_lengths_ns().map(|(usual, noisy)| match usual == noisy {
@@ -296,6 +303,7 @@ Examples:
   dnsdyno find -s 192.0.2.53 -d queries.txt --method stair --from 2k --most 25k --step 1k --hold 60s
   dnsdyno find -s 192.0.2.53 -d queries.txt --method ramp --most 100k --over 60s
   dnsdyno find -s 192.0.2.53 -d queries.txt --method window
+  dnsdyno find -s 192.0.2.53 -d queries.txt --method mlrsearch --goal 'strict: loss=0, 60 s, sum=60 s, exceed=0%'
 
 Exit codes: 0 the limit was found; 1 it is only known to be at least so high, or the criteria are not
 met at any load; 2 the options are not valid; 3 a run failed; 128 + the signal where it was stopped.";

@@ -11,6 +11,7 @@ pub(crate) mod epc;
 pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod find;
+pub(crate) mod history;
 pub(crate) mod links;
 pub(crate) mod merge;
 pub(crate) mod note;

@@ -71,9 +71,11 @@
 //! | [`beside::several_addresses`] | servers with several addresses: from which one they answer |
 //! | [`beside::several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`beside::metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`beside::history`] | steps, gates, accepted steps and the index of a folder of runs |
 //! | [`beside::note`] | notes from another shell to a run in progress |
 //! | [`beside::serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`alone::screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
+//! | [`alone::outside`] | comparisons with the past and with results of other programs; the jobs of docs/ci.md |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
 //! | [`beside::goals`] | several goals in one search: each with a limit that is true, refused |
@@ -93,6 +95,7 @@ mod alone {
     pub(crate) mod compare;
     pub(crate) mod field_reports;
     pub(crate) mod judged;
+    pub(crate) mod outside;
     pub(crate) mod screen;
     pub(crate) mod truth;
     pub(crate) mod tuned;
@@ -134,6 +137,7 @@ mod beside {
     pub(crate) mod find;
     pub(crate) mod full_disk;
     pub(crate) mod goals;
+    pub(crate) mod history;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;
     pub(crate) mod kubernetes;
@@ -165,6 +169,7 @@ mod beside {
     pub(crate) mod small_inputs;
     pub(crate) mod sources;
     pub(crate) mod tcp;
+    pub(crate) mod threats;
     pub(crate) mod tune;
     pub(crate) mod versions;
     pub(crate) mod watch_page;

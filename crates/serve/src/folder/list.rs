@@ -20,7 +20,7 @@ use super::runs::{Found, NotFound, Runs, Stamp, What};
 pub(crate) struct List {
     pub(crate) runs: Runs,
     /// The folder as the user named it.
-    title: String,
+    pub(super) title: String,
     known: Mutex<HashMap<String, Known>>,
 }
 

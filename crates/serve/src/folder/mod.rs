@@ -20,13 +20,14 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use dnsdyno_campaign::compare::{ComparedRun, Settings, compare};
+use dnsdyno_campaign::history::{History, HistoryOptions, HistoryRun, Memory, What as EntryOf};
 use dnsdyno_page::data::{Kind, Live, PageData};
-use dnsdyno_page::{Blob, Options, PageError, SearchLinks, html, live_json};
+use dnsdyno_page::{Blob, HistoryLinks, Options, PageError, SearchLinks, html, live_json};
 use dnsdyno_text::shown;
 use http::header::{self, HeaderValue};
 use http::{Request, Response, StatusCode};
@@ -68,6 +69,7 @@ impl FolderServer {
             list: Arc::new(List::new(runs, folder)),
             listing: tokio::sync::Mutex::default(),
             pages: Pages::new(BUILDERS, MOST_KEPT_BYTES),
+            memory: Arc::default(),
             made_by,
         };
         let server = Server::start(listen, site, HELPERS)
@@ -119,6 +121,8 @@ struct Site {
     /// Held while the list is made: who asks again meanwhile waits for what is read already.
     listing: tokio::sync::Mutex<()>,
     pages: Pages<Asked, Vec<Stamp>>,
+    /// What is known of the records for the history.
+    memory: Arc<Mutex<Memory>>,
     made_by: String,
 }
 
@@ -157,6 +161,7 @@ impl Site {
                 let (a, b) = (self.find_runs(a).await?, self.find_runs(b).await?);
                 self.give_page(asked, a, b).await
             }
+            Asked::History => self.give_history().await,
             Asked::File { run, file } => {
                 let found = self.find(&[run]).await?.remove(0);
                 files::send(found, file).await.ok_or_else(|| BadRequest::Unknown.into())
@@ -183,6 +188,16 @@ impl Site {
         let _turn = self.listing.lock().await;
         let made = tokio::task::spawn_blocking(make).await.map_err(|_| Refused::failed())??;
         Ok(page_response(made.into(), is_html))
+    }
+
+    /// The history of the folder; it is read anew for each request, with the index where there is one.
+    async fn give_history(&self) -> Result<Response<Body>, Refused> {
+        let (list, options, memory) = (Arc::clone(&self.list), self.options(), Arc::clone(&self.memory));
+        let make = move || history_page(&list, &memory, &options);
+        // One at a time, as the list: what is read for one is not read for another one meanwhile.
+        let _turn = self.listing.lock().await;
+        let made = tokio::task::spawn_blocking(make).await.map_err(|_| Refused::failed())??;
+        Ok(page_response(made.into(), true))
     }
 
     /// A page of runs: side `a` alone, or against side `b`.
@@ -224,6 +239,21 @@ impl Site {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Options { title: None, made_by: self.made_by.clone(), made_unix_ns: now.as_nanos() as u64 }
     }
+}
+
+/// The page of the history, with links to the runs that have a page of their own here.
+fn history_page(list: &List, memory: &Mutex<Memory>, options: &Options) -> Result<Vec<u8>, Refused> {
+    // Nothing is written: the index of `dnsdyno history` is used as it is.
+    let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = History::read_again(list.runs.root(), &HistoryOptions::default(), &mut memory);
+    let found = found.map_err(Refused::folder)?;
+    let link = |run: &HistoryRun| {
+        let is_listed =
+            run.entry.what != EntryOf::Experiment && !run.folder.is_empty() && !run.folder.contains('/');
+        is_listed.then(|| format!("/runs/{}/", utf8_percent_encode(&run.folder, NON_ALPHANUMERIC)))
+    };
+    let links = HistoryLinks { run: &link, home: Some("/") };
+    Ok(dnsdyno_page::history(&list.title, &found, &links, options))
 }
 
 /// The page of a search, with links to those of its trials.

@@ -7,6 +7,7 @@
 //!   /runs/NAME/trials/NNN/                the page of a trial, where NAME is a search
 //!   /report?run=NAME&run=NAME             several runs on one page
 //!   /compare?a=NAME&a=NAME&b=NAME         two sides against each other
+//!   /history                              the steps of all rows of runs
 //!   /api/runs                             the list for programs
 //! ```
 
@@ -25,6 +26,7 @@ pub(crate) enum Asked {
     Trial { search: String, trial: String },
     Report(Vec<String>),
     Compare { a: Vec<String>, b: Vec<String> },
+    History,
 }
 
 /// Why a request has no answer: a sentence for the user.
@@ -63,6 +65,7 @@ impl Asked {
         match parts[..] {
             [""] => Ok(Asked::List),
             ["data"] => Ok(Asked::ListData),
+            ["history"] | ["history", ""] => Ok(Asked::History),
             ["api", "runs"] => Ok(Asked::ListApi),
             ["runs", run] | ["runs", run, ""] => Ok(Asked::Run(name(run)?)),
             ["runs", run, "data"] => Ok(Asked::RunData(name(run)?)),
@@ -135,6 +138,7 @@ mod tests {
             ("/?q=1", Asked::List),
             ("/data", Asked::ListData),
             ("/api/runs", Asked::ListApi),
+            ("/history", Asked::History),
             ("/runs/a%20b", Asked::Run(run())),
             ("/runs/a%20b/", Asked::Run(run())),
             ("/runs/a%20b/data", Asked::RunData(run())),

@@ -69,6 +69,11 @@ impl Runs {
         Ok(Runs { root })
     }
 
+    /// The folder, without symbolic links.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Whether the folder itself is a run.
     pub(crate) fn is_run(&self) -> bool {
         has_record(&self.root)

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::words::{note, sentence, verdict_words};
 use crate::compare::{
-    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, Mismatch, NotJudged, Outcome, Verdict,
+    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, Mismatch, Needed, NotJudged, Outcome,
+    PastBaseline, Verdict,
 };
 
 /// One JSON object.
@@ -15,7 +16,11 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
             BoundState::Exceeded => ("exceeded", None),
             BoundState::NotJudged(why) => ("not_judged", Some(not_judged_key(why))),
         };
-        json!({ "bound": outcome.text, "state": state, "why": why })
+        let needed = match outcome.state {
+            BoundState::NotJudged(NotJudged::ReachesBeyond { needed }) => needed_json(needed),
+            _ => Value::Null,
+        };
+        json!({ "bound": outcome.text, "state": state, "why": why, "would_tell": needed })
     };
     json!({
         "sentence": sentence(comparison),
@@ -29,6 +34,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         "fail_if": comparison.bounds.iter().map(bound).collect::<Vec<_>>(),
         "not_asked_alike": comparison.unlike.iter().map(unlike).collect::<Vec<_>>(),
         "notes": comparison.notes.iter().map(note).collect::<Vec<_>>(),
+        "past": comparison.past.as_ref().map(past),
         "seed": comparison.seed,
     })
 }
@@ -65,6 +71,34 @@ fn not_judged_key(why: NotJudged) -> &'static str {
         NotJudged::MayBeOurs => "may_be_ours",
         NotJudged::ReachesBeyond { .. } => "reaches_beyond",
     }
+}
+
+/// What would tell whether a bound is kept: a number of runs on each side, of sessions of the past, or how many times
+/// the queries.
+fn needed_json(needed: Needed) -> Value {
+    match needed {
+        Needed::Runs(runs) => json!({ "runs": runs }),
+        Needed::TimesTheQueries(times) => json!({ "times_the_queries": times }),
+        Needed::Units(units) => json!({ "units_of_the_past": units }),
+        Needed::FewMore | Needed::TooMany | Needed::NoPast => Value::Null,
+    }
+}
+
+fn past(past: &PastBaseline) -> Value {
+    let left_out = &past.left_out;
+    json!({
+        "units": past.units,
+        "are_sessions": past.are_sessions,
+        "fewest": past.fewest,
+        "left_out": {
+            "other_kind": left_out.other_kind,
+            "later": left_out.later,
+            "unfinished": left_out.unfinished,
+            "unreadable": left_out.unreadable,
+            "older": left_out.older,
+            "first_of_sessions": left_out.first,
+        },
+    })
 }
 
 /// The unit of a metric as a word for programs.
@@ -110,6 +144,7 @@ fn metric(metric: &Compared) -> Value {
         "p_adjusted": metric.probability.together,
         "p_without_ours": metric.possible.probability_apart,
         "level": metric.level.value,
+        "is_rounded": metric.is_rounded,
         "verdict": verdict_key(metric.verdict),
         "words": verdict_words(metric),
     })

@@ -6,8 +6,9 @@
 
 use dnsdyno_report::export::Element;
 
+use super::bounds::bound;
 use super::text::unlike_lines;
-use super::words::{bound, note, sentence};
+use super::words::{note, sentence};
 use crate::compare::{BoundOutcome, BoundState, Comparison};
 
 /// The document.

@@ -2,8 +2,9 @@
 
 use dnsdyno_text::markdown::{Table, text};
 
+use super::bounds::bound;
 use super::text::unlike_lines;
-use super::words::{bound, figure, interval, note, probability, sentence, signed, verdict_words};
+use super::words::{figure, interval, note, probability, sentence, signed, verdict_words};
 use crate::compare::{Compared, Comparison, Outcome, Verdict};
 
 /// A short comment: the sentence, a table, the bounds, and what a reader must know.

@@ -1,8 +1,8 @@
 //! Comparisons for the tests, with figures that show each column.
 
 use crate::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Mismatch, Note, Outcome,
-    Possible, Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Mismatch, Missing, Note,
+    Outcome, Possible, Verdict,
 };
 use crate::statistics::Interval;
 use crate::statistics::permutation::Probability;
@@ -25,7 +25,11 @@ pub(super) fn slower() -> Comparison {
         ],
         steps: Vec::new(),
         unlike: Vec::new(),
-        notes: vec![Note::NotMeasured { metric: "p99.9".into(), run: "old-3".into() }],
+        notes: vec![Note::NotMeasured {
+            metrics: vec!["p99.9".into()],
+            run: "old-3".into(),
+            why: Missing::TooFew,
+        }],
         bounds: vec![
             BoundOutcome { text: "p99 +5%".into(), metric: Some(0), state: BoundState::Exceeded },
             BoundOutcome { text: "p50 +5%".into(), metric: Some(1), state: BoundState::Kept },
@@ -33,6 +37,7 @@ pub(super) fn slower() -> Comparison {
         outcome: Outcome::Worse,
         seed: 1,
         fewest_runs: 4,
+        past: None,
     }
 }
 
@@ -96,12 +101,15 @@ fn metric(name: &str, kind: Kind, [from, to]: [f64; 2], change: f64, p: f64, ver
             apart: change,
             probability_apart: p,
             spread: Some(0.01),
+            queries_without: None,
         },
         effect: 0.5 + change.signum() * 0.46,
         probability: Probability { alone: p, together: p },
         smallest_probability: 0.000_01,
         level: Level { is_alone: true, value: 0.04 },
         is_constant: false,
+        population: None,
+        is_rounded: false,
         verdict,
     }
 }

@@ -3,7 +3,7 @@
 use super::sample::{hostile, one_against_one, slower};
 use super::words::{figure, interval, named, sentence, signed};
 use super::*;
-use crate::compare::{BoundState, Comparison, Figure, Kind, NotJudged, Outcome, Verdict};
+use crate::compare::{BoundState, Comparison, Figure, Kind, Needed, NotJudged, Outcome, Verdict};
 use crate::statistics::Interval;
 
 #[test]
@@ -73,15 +73,22 @@ fn a_bound_that_is_not_judged_says_why_and_what_would_tell() {
         let mut slower = slower();
         slower.bounds.truncate(1);
         slower.bounds[0].state = BoundState::NotJudged(why);
-        comparison(&slower, 200).lines().last().unwrap().to_owned()
+        comparison(&slower, 400).lines().last().unwrap().to_owned()
     };
     assert_eq!(
-        told(NotJudged::ReachesBeyond { runs_needed: Some(31) }),
+        told(NotJudged::ReachesBeyond { needed: Needed::Runs(31) }),
         "NOT JUDGED: p99 +5% (p99 5.1 % higher; the 95 % interval, 3.9 to 6.2 %, reaches beyond the bound: about 31 \
-         runs on each side would tell)"
+         runs on each side would tell, 21 more)"
     );
     assert!(told(NotJudged::MayBeOurs).contains("the generator's own part may be more than that"));
-    assert!(told(NotJudged::TooFewRuns).ends_with("(p99 5.1 % higher; too few runs)"));
+    assert!(
+        told(NotJudged::TooFewRuns)
+            .ends_with("too few runs: at least 4 on each side are needed, usually 10)")
+    );
+    for needed in [Needed::FewMore, Needed::TooMany, Needed::Units(40), Needed::NoPast] {
+        let text = told(NotJudged::ReachesBeyond { needed });
+        assert!(text.contains("reaches beyond the bound: ") && !text.contains(": )"), "{text}");
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use dnsdyno_text::layout::{NARROWEST, NOTHING, Table, flow_after, paragraph, wor
 use dnsdyno_text::safe;
 use dnsdyno_text::units::counted;
 
-use super::words::{bound, figure, interval, labels, note, probability, sentence, signed, verdict_words};
+use super::bounds::bound;
+use super::words::{figure, interval, labels, note, probability, sentence, signed, verdict_words};
 use crate::compare::{Compared, Comparison, Mismatch, Verdict};
 
 /// The comparison in lines of at most `width` columns (40 at least).

@@ -3,11 +3,11 @@
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, duration, percent, rate, setting};
 
-use crate::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Factor, Figure, Kind, NotJudged, Note, Outcome,
-    Side, Verdict,
-};
+use super::notes;
+use crate::compare::{Change, Compared, Comparison, Factor, Figure, Kind, Outcome, Verdict};
 use crate::statistics::power::MOST_RUNS;
+
+pub use super::notes::note;
 
 /// What the comparison says, in a sentence or a few.
 pub fn sentence(comparison: &Comparison) -> String {
@@ -62,7 +62,7 @@ fn undecided(comparison: &Comparison) -> String {
     let beyond: Vec<String> = of(Verdict::NotCompared).map(|metric| safe(&metric.name)).collect();
     let mut sentence = "Undecided:".to_owned();
     if !ours.is_empty() {
-        sentence += &format!(" {}, which the generator's own part can explain.", ours.join(", "));
+        sentence += &format!(" {}, which {} can explain.", ours.join(", "), explanation(comparison));
     }
     if !beyond.is_empty() {
         sentence += &format!(" {} beyond the timeout on both sides: not compared.", beyond.join(", "));
@@ -70,8 +70,26 @@ fn undecided(comparison: &Comparison) -> String {
     format!("{sentence} No other difference that these runs could show.")
 }
 
+/// What may explain the differences that are not called.
+fn explanation(comparison: &Comparison) -> &'static str {
+    let is_open = |metric: &&Compared| metric.verdict == Verdict::MayBeOurs;
+    match comparison.metrics.iter().filter(is_open).all(|metric| metric.is_rounded) {
+        true => "the rounding of the other program's latencies",
+        false => "the generator's own part",
+    }
+}
+
 fn too_few(comparison: &Comparison) -> String {
     let (candidate, baseline) = (comparison.candidate.len(), comparison.baseline.len());
+    if let Some(past) = &comparison.past {
+        let seen =
+            comparison.metrics.first().map_or(String::new(), |first| format!(" Seen: {}.", named(first)));
+        return format!(
+            "Too short a past to tell a difference from noise: {}.{seen} {}",
+            notes::units(past),
+            notes::units_needed(past, candidate)
+        );
+    }
     let start = format!("Too few runs to tell a difference from noise: {candidate} against {baseline}.");
     let first = comparison.metrics.first();
     let seen = first.map_or(String::new(), |first| format!(" Seen: {}.", named(first)));
@@ -91,7 +109,7 @@ fn more_runs(comparison: &Comparison, metric: &Compared, change: &Change) -> Str
     let size = size(metric.kind, change, change.estimate);
     let made = metric.baseline.len().min(metric.candidate.len());
     match change.runs_needed {
-        _ if is_none => String::new(),
+        _ if is_none || metric.population.is_some() => String::new(),
         None if made < 2 => String::new(),
         None => {
             format!(
@@ -138,6 +156,7 @@ pub fn verdict_words(metric: &Compared) -> String {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "worse".to_owned(),
         Verdict::NotCompared => "both beyond the timeout: not compared".to_owned(),
+        Verdict::MayBeOurs if metric.is_rounded => "may be rounding".to_owned(),
         Verdict::MayBeOurs => "may be ours".to_owned(),
         _ if metric.is_constant => "the same".to_owned(),
         Verdict::TooFew => "too few runs".to_owned(),
@@ -222,91 +241,6 @@ fn digits(figure: f64) -> String {
 /// A probability: `0.013`, `<0.001`.
 pub fn probability(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
-}
-
-/// The sign before an outcome of `--fail-if`, and the change that it is about, with why it is not judged.
-pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, String) {
-    let metric = outcome.metric.and_then(|metric| comparison.metrics.get(metric));
-    let change = metric.map_or("not measured in all runs".to_owned(), named);
-    match outcome.state {
-        BoundState::Kept => ("kept", change),
-        BoundState::Exceeded => ("EXCEEDED", change),
-        BoundState::NotJudged(why) => {
-            let why = metric.map_or(String::new(), |metric| format!("; {}", not_judged(metric, why)));
-            ("NOT JUDGED", format!("{change}{why}"))
-        }
-    }
-}
-
-/// Why a bound is not judged, and what would help.
-fn not_judged(metric: &Compared, why: NotJudged) -> String {
-    match why {
-        NotJudged::NotMeasured => "not measured in all runs".to_owned(),
-        NotJudged::TooFewRuns => "too few runs".to_owned(),
-        NotJudged::BeyondTimeout => "either may be any time: use a longer --timeout".to_owned(),
-        NotJudged::NoEnd => {
-            "some runs are beyond the timeout, by any time: use a longer --timeout".to_owned()
-        }
-        NotJudged::MayBeOurs => {
-            "the generator's own part may be more than that: give it CPUs of its own".to_owned()
-        }
-        NotJudged::ReachesBeyond { runs_needed } => {
-            let ends = metric.change.and_then(|change| interval(metric.kind, &change));
-            let ends = ends.map_or(String::new(), |ends| format!(", {ends}"));
-            let needed = match runs_needed {
-                Some(runs) => format!(": about {} runs on each side would tell", count(runs.into())),
-                None => String::new(),
-            };
-            format!("the 95 % interval{ends}, reaches beyond the bound{needed}")
-        }
-    }
-}
-
-/// A note on the runs, with what to do.
-pub fn note(note: &Note) -> String {
-    match note {
-        Note::InDoubt { runs, warnings } => {
-            let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
-            format!("{}: rate and loss are in doubt ({warnings}): they may not be the server's", all(runs))
-        }
-        Note::Incomplete { runs } => {
-            format!(
-                "{}: the record is incomplete; its figures are those of the recorded intervals",
-                all(runs)
-            )
-        }
-        Note::EndedEarly { runs } => format!("{}: the run was ended before its time", all(runs)),
-        Note::NotMeasured { metric, run } => {
-            format!("{metric} is left out: {} has too few queries for it, or is too short", safe(run))
-        }
-        Note::NotInterleaved { first } => {
-            let (first, second) = match first {
-                Side::Baseline => ("baseline", "candidate"),
-                Side::Candidate => ("candidate", "baseline"),
-            };
-            format!(
-                "all runs of the {first} were made before those of the {second}: what changed on the hosts between \
-                 them looks like a difference of the servers; make them in turn"
-            )
-        }
-        Note::NoPlan { run } => {
-            format!("{}: it has no plan.toml that can be read, so options were not compared", safe(run))
-        }
-        Note::NoHash { run } => {
-            format!(
-                "{}: the record does not say which queries were sent; only their number was compared",
-                safe(run)
-            )
-        }
-        Note::Versions { versions } => {
-            format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
-        }
-    }
-}
-
-/// All labels of runs.
-fn all(runs: &[String]) -> String {
-    runs.iter().map(|run| safe(run)).collect::<Vec<_>>().join(", ")
 }
 
 /// Labels of runs, as many as fit in a line.

@@ -8,6 +8,7 @@ use dnsdyno_report::quantile_json as object;
 use serde_json::{Value, json};
 
 use super::FORMAT;
+use super::mlrsearch::{goals_json, irregular_name};
 use super::text::{answer_line, note_text, outcome_text};
 use crate::find::{
     FindNote, Finding, GoalFinding, IntervalKind, OfCriterion, OfGoal, Outcome, Trial, TrialVerdict,
@@ -16,7 +17,7 @@ use crate::find::{
 
 /// The result as one object.
 pub fn finding_json(finding: &Finding) -> Value {
-    json!({
+    let mut object = json!({
         "format": FORMAT,
         "answer": answer_line(finding),
         "method": finding.method.name(),
@@ -28,7 +29,11 @@ pub fn finding_json(finding: &Finding) -> Value {
         "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
         "cut_off": finding.cut,
         "belief": finding.belief.iter().map(believed).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(goals) = goals_json(finding.goal_results()) {
+        object["mlrsearch"] = goals;
+    }
+    object
 }
 
 fn goal(goal: &GoalFinding, what: What) -> Value {
@@ -62,6 +67,7 @@ fn outcome(outcome: &Outcome) -> Value {
                 IntervalKind::Bracket => "bracket",
                 IntervalKind::Percentiles => "percentiles_1_99",
                 IntervalKind::Range => "range",
+                IntervalKind::RelevantBounds => "relevant_bounds",
             };
             json!({ "kind": "capacity", "load": load, "from": from, "to": to, "interval": interval })
         }
@@ -115,6 +121,9 @@ fn note(note: &FindNote) -> Value {
         }
         FindNote::Order { strict, loose, is_contradicted, is_used } => json!({
             "kind": "order", "strict": strict, "loose": loose, "contradicted": is_contradicted, "used": is_used
+        }),
+        FindNote::GoalResult(result) => json!({
+            "kind": "goal_result", "goal": result.goal.name, "irregular": result.irregular.map(irregular_name)
         }),
         FindNote::NotByTheBook { text } => json!({ "kind": "not_by_the_book", "text": text }),
     }

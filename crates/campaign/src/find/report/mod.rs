@@ -1,6 +1,7 @@
 //! The result of a search for the limit of a server, as text and as JSON.
 
 mod json;
+mod mlrsearch;
 mod read;
 mod text;
 

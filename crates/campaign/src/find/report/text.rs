@@ -9,6 +9,7 @@ use dnsdyno_text::layout::{NOTHING, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
 
+use super::mlrsearch::{goal_answer, goal_text};
 use crate::find::{
     FindNote, Finding, GoalFinding, IntervalKind, Method, OfGoal, Outcome, Reason, Trial, TrialVerdict,
     TrialsSoFar, Undecided, What, Why,
@@ -104,15 +105,20 @@ pub fn answer_line(finding: &Finding) -> String {
         _ => counted(trials, "trial", "trials"),
     };
     let spent = format!("{trials}, {}", length(took_ns));
-    let answer = match finding.method {
-        Method::Window => of_outcome(&finding.outcome, finding.what.unit(), "outstanding"),
-        _ if finding.has_names() => {
-            let each = finding.goals.iter().map(|goal| goal_line(goal, finding.what));
-            each.collect::<Vec<_>>().join("; ")
-        }
-        _ => outcome_text(&finding.outcome, finding.what),
-    };
-    format!("{answer}, {spent}")
+    format!("{}, {spent}", of_goals_or_one(finding))
+}
+
+/// What was found, for each goal where there are several.
+fn of_goals_or_one(finding: &Finding) -> String {
+    let (what, unit) = (finding.what, finding.what.unit());
+    let by_the_rfc = finding.goal_results().map(|result| goal_answer(result, unit));
+    let named = finding.goals.iter().filter(|goal| goal.name.is_some()).map(|goal| goal_line(goal, what));
+    let each: Vec<String> = by_the_rfc.chain(named).collect();
+    match finding.method {
+        Method::Window => of_outcome(&finding.outcome, unit, "outstanding"),
+        _ if each.is_empty() => outcome_text(&finding.outcome, what),
+        _ => each.join("; "),
+    }
 }
 
 /// What was found for a goal, with its name.
@@ -128,24 +134,7 @@ pub(super) fn outcome_text(outcome: &Outcome, what: What) -> String {
 /// The same, where the loads have another unit than the result.
 fn of_outcome(outcome: &Outcome, unit: &str, load_unit: &str) -> String {
     match outcome {
-        Outcome::Capacity { load, from, to, interval } => {
-            let bounds = format!("{}..{}", rate(*from), rate(*to));
-            let load = rate(*load);
-            match interval {
-                IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
-                IntervalKind::Bracket => {
-                    format!(
-                        "capacity {load} {unit} (the highest step that passed), the next failed: {bounds}"
-                    )
-                }
-                IntervalKind::Percentiles => {
-                    format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
-                }
-                IntervalKind::Range => {
-                    format!("capacity about {load} {unit} ({bounds} by the different rules)")
-                }
-            }
-        }
+        Outcome::Capacity { load, from, to, interval } => capacity(*load, (*from, *to), *interval, unit),
         Outcome::AtLeast { load, why } => {
             let why = match why {
                 Why::Generator => "beyond that the generator or its host may be the limit",
@@ -169,6 +158,22 @@ fn of_outcome(outcome: &Outcome, unit: &str, load_unit: &str) -> String {
              criteria are met",
             rate(*load)
         ),
+    }
+}
+
+/// A limit with its bounds, and what these are.
+fn capacity(load: f64, (from, to): (f64, f64), interval: IntervalKind, unit: &str) -> String {
+    let (load, bounds) = (rate(load), format!("{}..{}", rate(from), rate(to)));
+    match interval {
+        IntervalKind::Confidence => format!("capacity {load} {unit}, 95 %: {bounds}"),
+        IntervalKind::Bracket => {
+            format!("capacity {load} {unit} (the highest step that passed), the next failed: {bounds}")
+        }
+        IntervalKind::Percentiles => {
+            format!("throughput {load} {unit} (median), 1st to 99th percentile: {bounds}")
+        }
+        IntervalKind::RelevantBounds => format!("capacity {bounds} {unit} (Relevant Lower and Upper Bound)"),
+        IntervalKind::Range => format!("capacity about {load} {unit} ({bounds} by the different rules)"),
     }
 }
 
@@ -346,6 +351,7 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Order { strict, loose, is_contradicted, is_used } => {
             order_text(&safe(strict), &safe(loose), *is_contradicted, *is_used)
         }
+        FindNote::GoalResult(result) => goal_text(result, unit),
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
 }

@@ -103,7 +103,7 @@ pub fn why(report: &TuneReport<'_>, at: usize, row: &Row) -> String {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("did not move: {}{more}", named.join(", "))
         }
-        RowState::NotTried => "the time was over".to_owned(),
+        RowState::NotTried => "the night ended before".to_owned(),
         _ => of.risk.as_deref().map_or_else(String::new, |risk| format!("risk: {}", safe(risk))),
     }
 }

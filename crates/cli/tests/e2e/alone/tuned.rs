@@ -50,6 +50,7 @@ fn on_the_page(work: &Workplace, found: &Value, text: &str) {
             "no_effect_possible" => "no effect possible here",
             "no_gain" | "dropped" => "no gain",
             "worse" => "worse",
+            "not_tried" => "not tried",
             other => panic!("{other}"),
         };
         row_of(parameter["parameter"].as_str().unwrap(), says);

@@ -163,6 +163,51 @@ fn a_dead_server_is_told_before_any_load() {
 }
 
 #[test]
+fn the_bounds_of_goals_are_found_in_the_terms_of_rfc_9971_and_no_load_above_the_limit_is_a_lower_one() {
+    let work = Workplace::with_queries();
+    let server = responder(of_2000());
+    let ran = work.dnsdyno(&format!(
+        "find -s {} -d q.txt --method mlrsearch --timeout 1s --rest 0 --from 500 --least 100 --most 20k \
+         --trials 60 -o f --goal few:loss<=2%,1s,sum=1s,width=20% --goal many:loss<=10%,1s,sum=1s,width=20%",
+        server.address()
+    ));
+    assert!(matches!(ran.code(), Some(0 | 1)), "{}", ran.stderr);
+    let found = result(&work, "f");
+    assert_eq!(
+        (&found["method"], &found["mlrsearch"]["rfc"]),
+        (&Value::from("mlrsearch"), &Value::from(9971))
+    );
+    let goals = found["mlrsearch"]["goals"].as_array().unwrap();
+    let all_regular = goals.iter().all(|goal| goal["result"] == "regular");
+    assert_eq!(ran.code(), Some(if all_regular { 0 } else { 1 }), "{found}");
+    assert_eq!(goals.len(), 2, "{found}");
+    for (goal, loss_ratio) in goals.iter().zip([0.02, 0.1]) {
+        assert_eq!(goal["goal_loss_ratio"], loss_ratio, "{goal}");
+        // It answers 2,000 a second, and holds a tenth of a second of them: 2,200 of a trial of one second. On a busy
+        // host a bound is lower, never higher.
+        let highest = 2_400.0 / (1.0 - loss_ratio);
+        let lower = goal["relevant_lower_bound"].as_f64();
+        assert!(lower.is_none_or(|lower| lower <= highest), "{goal}");
+        let throughput = goal["conditional_throughput_answers_qps"].as_f64();
+        assert!(throughput.is_none_or(|answers| answers <= 2_400.0), "{goal}");
+        if goal["result"] == "regular" {
+            assert!(goal["width"].as_f64().unwrap() <= 0.2, "{goal}");
+            assert!(lower.unwrap() < goal["relevant_upper_bound"].as_f64().unwrap(), "{goal}");
+        }
+    }
+    assert!(
+        ran.stdout.contains("few: loss<=2.00 %: ") && ran.stdout.contains("Goal Result: "),
+        "{}",
+        ran.stdout
+    );
+    // The page has the result of each goal.
+    work.dnsdyno("report f").gives(0);
+    assert!(work.read("f/report.html").contains("Relevant Lower Bound"));
+    let refused = work.dnsdyno("find -s 127.0.0.1:9 -d q.txt --method mlrsearch --goal a:p99<5ms");
+    refused.ends_refused(2, &["judges the loss ratio only"]);
+}
+
+#[test]
 fn a_dry_run_says_how_long_and_does_nothing() {
     let work = Workplace::with_queries();
     let ran = work.dnsdyno("find -s 127.0.0.1:9 -d q.txt --while p99.9<5ms --dry-run -o f");

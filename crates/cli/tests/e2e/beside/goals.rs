@@ -78,5 +78,6 @@ fn what_is_no_goal_is_refused_with_what_to_do() {
     refused("--goal a:speed<5ms", "there is no metric `speed`");
     refused("--goal a:p99<5ms,25h", "a duration is 1 s to 24 h");
     refused("--goal a:p99<5ms --while loss=0", "--goal and --while cannot be used together");
-    refused("--goal a:p99<5ms --method ramp --most 5k", "--goal is for --method search");
+    refused("--goal a:p99<5ms,sum=3s", "`sum=3s` is for --method mlrsearch");
+    refused("--goal a:p99<5ms --method ramp --most 5k", "--goal is for --method search and mlrsearch");
 }

@@ -106,8 +106,8 @@ fn fault(work: &Workplace, line: &str) -> Option<String> {
         ("run", None) => (format!("{line} -f v6"), 2, "IPv6 address"),
         _ => (format!("{line} --help"), 0, ""),
     };
-    // An IPv4 address of ours has no IPv6 address either.
-    let ran = work.shell(&line.replacen("dnsdyno", "exec \"$0\"", 1));
+    // An IPv4 address of ours has no IPv6 address either. Jobs of CI have their folder in a variable.
+    let ran = work.shell(&format!("HISTORY=past; {}", line.replacen("dnsdyno", "exec \"$0\"", 1)));
     let is_valid = ran.code() == Some(code) && ran.stderr.contains(words);
     (!is_valid).then(|| format!("{line}: {:?} {}", ran.code(), ran.stderr))
 }

@@ -57,7 +57,14 @@ struct Kept {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum KeptShown {
-    Counted { gain: f64, moved: Vec<bool>, is_saturated: bool, memory_bytes: Option<u64> },
+    Counted {
+        gain: f64,
+        moved: Vec<bool>,
+        #[serde(default)]
+        accounts_for: Vec<f64>,
+        is_saturated: bool,
+        memory_bytes: Option<u64>,
+    },
     Doubtful(String),
     Failed(String),
 }
@@ -66,8 +73,8 @@ enum KeptShown {
 /// then as it was.
 ///
 /// # Errors
-/// The server does not start as it is, or a file cannot be written. What was measured is kept, and the next call goes
-/// on with it.
+/// This host cannot start the server, it does not start as it is, or a file cannot be written. What was measured is
+/// kept, and the next call goes on with it.
 pub fn tune(
     setup: &TuneSetup,
     folder: &Path,
@@ -75,6 +82,10 @@ pub fn tune(
     stop: &Stop,
     watcher: &mut dyn Watcher,
 ) -> Result<Tuned, ExperimentError> {
+    // Before anything is made.
+    if !Journal::is_in(folder) {
+        setup.setup.check_host()?;
+    }
     let mut journal = Journal::open(folder, &setup.identity())?;
     clean_up(journal.places()).iter().for_each(|line| watcher.says(line));
     let place = Place::make(&mut journal)?;
@@ -100,6 +111,7 @@ pub(super) fn looked(
     stop: &Stop,
     watcher: &mut dyn Watcher,
 ) -> Result<(Vec<Chosen>, Vec<NotHere>), ExperimentError> {
+    setup.setup.check_host()?;
     let folder =
         tempfile::tempdir().map_err(|source| ExperimentError::Write { path: PathBuf::new(), source })?;
     let mut journal = Journal::open(folder.path(), &setup.identity())?;
@@ -262,6 +274,7 @@ impl Bench<'_> {
                 (None, Some(figure)) => Shown::Counted(Figures {
                     gain: figure.value,
                     moved: vec![true; chosen.len()],
+                    accounts_for: Vec::new(),
                     is_saturated: figure.is_at_least,
                     memory_bytes: None,
                 }),
@@ -379,8 +392,8 @@ fn kept(folder: &Path) -> Result<Kept, ExperimentError> {
 impl From<Shown> for KeptShown {
     fn from(shown: Shown) -> KeptShown {
         match shown {
-            Shown::Counted(Figures { gain, moved, is_saturated, memory_bytes }) => {
-                KeptShown::Counted { gain, moved, is_saturated, memory_bytes }
+            Shown::Counted(Figures { gain, moved, accounts_for, is_saturated, memory_bytes }) => {
+                KeptShown::Counted { gain, moved, accounts_for, is_saturated, memory_bytes }
             }
             Shown::Doubtful(why) => KeptShown::Doubtful(why),
             Shown::Failed(why) => KeptShown::Failed(why),
@@ -391,8 +404,8 @@ impl From<Shown> for KeptShown {
 impl From<KeptShown> for Shown {
     fn from(kept: KeptShown) -> Shown {
         match kept {
-            KeptShown::Counted { gain, moved, is_saturated, memory_bytes } => {
-                Shown::Counted(Figures { gain, moved, is_saturated, memory_bytes })
+            KeptShown::Counted { gain, moved, accounts_for, is_saturated, memory_bytes } => {
+                Shown::Counted(Figures { gain, moved, accounts_for, is_saturated, memory_bytes })
             }
             KeptShown::Doubtful(why) => Shown::Doubtful(why),
             KeptShown::Failed(why) => Shown::Failed(why),
