@@ -93,19 +93,10 @@ impl Settings {
 }
 
 impl Settings {
-    /// The shortest trial with the queries that the criteria need.
-    pub(super) fn needed_ns(&self, load: f64) -> u64 {
-        self.length_of(self.criteria.queries_needed() as f64, load)
-    }
-
     /// The same, with as many more as may be missing by chance where queries are due at random.
     fn enough_ns(&self, load: f64) -> u64 {
         let needed = self.criteria.queries_needed() as f64;
         self.length_of(needed + MISSING_BY_CHANCE * needed.sqrt(), load)
-    }
-
-    fn length_of(&self, queries: f64, load: f64) -> u64 {
-        ((queries / self.qps(load) * 1e3).ceil() * 1e6) as u64
     }
 
     /// How long the first trial is.

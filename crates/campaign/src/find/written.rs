@@ -101,8 +101,8 @@ pub enum GoalError {
     },
     /// A criterion that `mlrsearch` does not have.
     #[error(
-        "--goal {name}: `{part}`: --method mlrsearch judges the loss ratio only: write loss=0 or loss<=R below 100%, or \
-         use --method search. For a latency make it a loss: 'loss<=1%' with --timeout 5ms is a p99 of 5 ms"
+        "--goal {name}: `{part}`: --method mlrsearch judges the loss ratio only: write loss=0 or loss<=R below 100%, \
+         or use --method search. For a latency make it a loss: 'loss<=1%' with --timeout 5ms is a p99 of 5 ms"
     )]
     NotLoss {
         /// The goal.

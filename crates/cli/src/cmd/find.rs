@@ -31,11 +31,11 @@ pub(crate) struct FindFlags {
     #[arg(long = "while", value_name = "EXPECTATION", help_heading = SEARCH)]
     while_: Vec<String>,
     /// A goal, 'NAME: CRITERIA', with how long a trial must hold it if that matters: 'held: loss<0.1%, 60 s'; may be
-    /// repeated, each trial is judged for all of them. With --method mlrsearch a Search Goal of RFC 9971, 'NAME: loss<=R',
-    /// with its final trial duration and, each after a comma, sum=T (decides a load), exceed=SHARE (of that which may
-    /// lose more), width=SHARE (between its bounds) and initial=T (of the first trials) [default: one goal, the criteria
-    /// of --while; of mlrsearch 'lossless: loss=0' and 'partial: loss<=0.5%', each with 10 s, sum=30 s, exceed=50%,
-    /// width=0.5%, initial=1 s]
+    /// repeated, each trial is judged for all of them. With --method mlrsearch a Search Goal of RFC 9971, 'NAME:
+    /// loss<=R', with its final trial duration and, each after a comma, sum=T (decides a load), exceed=SHARE (of that
+    /// which may lose more), width=SHARE (between its bounds) and initial=T (of the first trials) [default: one goal,
+    /// the criteria of --while; of mlrsearch 'lossless: loss=0' and 'partial: loss<=0.5%', each with 10 s, sum=30 s,
+    /// exceed=50%, width=0.5%, initial=1 s]
     #[arg(long = "goal", value_name = "GOAL", help_heading = SEARCH)]
     goals: Vec<String>,
     /// What is searched for: qps, connections (per second, one query each) or clients (held, each with

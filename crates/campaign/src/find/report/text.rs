@@ -360,8 +360,9 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
 fn order_text(strict: &str, loose: &str, is_contradicted: bool, is_used: bool) -> String {
     if is_contradicted {
         return format!(
-            "order: {strict} is stricter than {loose}, and yet the whole interval of its limit is above that of {loose}: \
-             the server has changed between their trials, or something else has; do not use either before you know what"
+            "order: {strict} is stricter than {loose}, and yet the whole interval of its limit is above that of \
+             {loose}: the server has changed between their trials, or something else has; do not use either before you \
+             know what"
         );
     }
     let held = if is_used { "; the intervals are held to this" } else { "" };
@@ -395,8 +396,8 @@ fn then_counted(open: Option<(f64, f64)>, unit: &str) -> String {
 }
 
 /// The sentence of a server that may not have been warm.
-const NOT_WARM: &str = "warm-up: no two trials in a row at the first load agreed: the server may not have been warm, or \
-                        is not steady; see --from and --trial";
+const NOT_WARM: &str = "warm-up: no two trials in a row at the first load agreed: the server may not have been warm, \
+                        or is not steady; see --from and --trial";
 
 /// Loads that differ by less are one line.
 const SAME_LINE: f64 = 1.01;
