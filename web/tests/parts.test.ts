@@ -1,7 +1,7 @@
 /** What the page does with figures and rows, without a browser. */
 import { describe, expect, test } from "vitest";
 import { compareLink, found, inOrder, reportLink, runLink, sides } from "../src/parts/choice";
-import { signed } from "../src/parts/comparison";
+import { change } from "../src/format/change";
 import { fileName, tsv } from "../src/parts/copy";
 import { nextSorting } from "../src/parts/datatable";
 import { figuresApart } from "../src/parts/dom";
@@ -141,9 +141,18 @@ describe("several runs and comparisons", () => {
   });
 
   test("differences have a sign, and those of shares are in points", () => {
-    expect([0.051, -0.08, 0, -0.0001, 12.5].map((share) => signed(share, "ns"))).toEqual(["+5.1 %", "-8.0 %", "0.0 %", "0.0 %", "+1250 %"]);
-    expect(signed(0.002, "share")).toBe("+0.20 points");
-    expect(signed(null, "ns")).toBe("-");
+    const texts = [0.051, -0.08, 0, -0.0001, 0.99].map((share) => change(share, { difference: share, unit: "ns" }));
+    expect(texts).toEqual(["+5.1 %", "-8.0 %", "0.0 %", "0.0 %", "+99.0 %"]);
+    expect(change(0.002, { difference: 0.002, unit: "share" })).toBe("+0.20 points");
+    expect(change(null, { difference: null, unit: "ns" })).toBe("-");
+  });
+
+  test("sides that differ much are told by their factor, and the interval as its estimate", () => {
+    const upwards = { difference: 177.4, unit: "qps" } as const;
+    expect([177.4, 0.5, 1233.6].map((share) => change(share, upwards))).toEqual(["× 178", "× 1.5", "× 1,235"]);
+    const downwards = { difference: -0.9, unit: "ns" } as const;
+    expect([-0.9, -0.75, -1].map((share) => change(share, downwards))).toEqual(["÷ 10.0", "÷ 4.0", "÷ ∞"]);
+    expect(change(0.9, { difference: 0.9, unit: "share" })).toBe("+90.00 points");
   });
 });
 

@@ -8,6 +8,7 @@ mod completion;
 mod exit;
 mod habits;
 mod help;
+mod judged;
 mod message;
 mod metrics;
 mod programs;

@@ -1,7 +1,9 @@
 //! AF_XDP on a real cable: a pair of veth interfaces between two network namespaces.
 
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -73,15 +75,6 @@ fn receive(socket: &mut Socket) -> Vec<u8> {
 
 fn has_program(end: &Namespace) -> bool {
     end.ip(&["link", "show", end.interface]).unwrap().contains("xdp")
-}
-
-/// Waits until no program is there: a process that another test starts at this moment holds our
-/// descriptors until it is the program that it is to be.
-fn becomes_free(end: &Namespace) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while has_program(end) {
-        assert!(Instant::now() < deadline, "the program is still there");
-    }
 }
 
 /// An Ethernet frame with an IPv4 UDP packet without checksum.
@@ -260,9 +253,41 @@ fn the_program_is_gone_with_its_value() {
     let (redirect, socket) = listen(&pair, Attach::Auto, &filter(&pair));
     assert!(has_program(pair.near()));
     drop((redirect, socket));
-    becomes_free(pair.near());
+    assert!(!has_program(pair.near()));
     // And the queue is free again.
     listen(&pair, Attach::Auto, &filter(&pair));
+}
+
+#[test]
+fn a_child_that_holds_copies_of_our_descriptors_does_not_keep_the_program() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let (redirect, socket) = listen(&pair, Attach::Auto, &filter(&pair));
+    // Another thread starts a program: its child waits between `fork` and `exec` until the pipe is closed.
+    let (forked, tell_forked) = std::io::pipe().unwrap();
+    let (wait, release) = std::io::pipe().unwrap();
+    let release_of_child = release.as_raw_fd();
+    let starter = std::thread::spawn(move || {
+        let mut command = Command::new("true");
+        // SAFETY: the closure calls `close`, `write` and `read` only, which are safe between `fork` and `exec`.
+        unsafe {
+            command.pre_exec(move || {
+                let mut byte = [1];
+                libc::close(release_of_child);
+                libc::write(tell_forked.as_raw_fd(), byte.as_ptr().cast(), 1);
+                libc::read(wait.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+                Ok(())
+            });
+        }
+        command.status()
+    });
+    (&forked).read_exact(&mut [0]).unwrap();
+    drop((redirect, socket));
+    assert!(!has_program(pair.near()), "the program of a dropped value is still attached");
+    drop(release);
+    assert!(starter.join().unwrap().unwrap().success());
 }
 
 #[test]
@@ -349,7 +374,7 @@ fn the_program_is_gone_after_kill_9_and_nothing_is_pinned() {
     // `ip netns exec` has become the child, so this is the process with the program.
     child.kill().unwrap();
     child.wait().unwrap();
-    becomes_free(pair.near());
+    assert!(!has_program(pair.near()));
     let pinned = std::fs::read_dir("/sys/fs/bpf").map_or(0, |entries| {
         entries.filter(|entry| entry.as_ref().is_ok_and(|e| e.file_name() != "..")).count()
     });

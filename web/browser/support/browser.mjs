@@ -30,8 +30,8 @@ export async function startBrowser() {
 }
 
 /** A page that has drawn its charts, with `seen`: what it did that a page of ours must not do. */
-async function open(browser, place, { theme = "light", viewport = DESK, ready = true, scale = 1 } = {}) {
-  const url = /^https?:/.test(place) ? place : pathToFileURL(place).href;
+async function open(browser, place, { theme = "light", viewport = DESK, ready = true, scale = 1, fragment = "" } = {}) {
+  const url = (/^https?:/.test(place) ? place : pathToFileURL(place).href) + fragment;
   const context = await browser.newContext({
     viewport,
     deviceScaleFactor: scale,

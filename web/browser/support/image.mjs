@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 
 /** Sharp on a screen with fine pixels, and still small. */
-const SCALE = 1.5;
+export const SCALE = 1.5;
 
 /**
  * Draws a page as a PNG of 128 colours at `path`: what the window shows, or, where there are `parts` (selectors), the

@@ -3,12 +3,13 @@
  * with its interval. An interval that does not touch the line of no difference is a difference that these runs show.
  */
 import type { ComparedMetric, Comparison } from "../data/types";
-import { duration, percent, rate } from "../format/units";
+import { change, isFactor } from "../format/change";
+import { count, duration, percent, rate } from "../format/units";
 import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./api";
 import { laidOutSvg } from "./laidout";
 import { forget, register } from "./registry";
 import { palette } from "./theme";
-import { linearTicks, percentTick } from "./ticks";
+import { linearTicks, logTicks, percentTick } from "./ticks";
 
 export class Intervals implements Charts, Chart {
   readonly id = "intervals";
@@ -27,9 +28,9 @@ export class Intervals implements Charts, Chart {
     const { metrics } = comparison;
     // Shares are compared by their difference, which has no place on the axis of the ratios of everything else.
     const ratios = metrics.filter(({ unit }) => unit !== "share");
-    const reach = reachOf(ratios);
-    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, reach)));
-    if (ratios.length > 0) this.element.append(axis(reach));
+    const axis = axisOf(ratios);
+    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, axis)));
+    if (ratios.length > 0) this.element.append(axisRow(axis));
     this.setTheme(theme);
     container.append(this.element);
     register([this]);
@@ -80,7 +81,7 @@ export class Intervals implements Charts, Chart {
       ],
       rows: this.comparison.metrics.map((metric) => {
         const { name, a, b, difference, from, to, words } = metric;
-        return [name, a, b, ...[difference, from, to].map((value) => change(value, metric.unit)), words];
+        return [name, a, b, ...[difference, from, to].map((value) => change(value, metric)), words];
       }),
     };
   }
@@ -113,10 +114,10 @@ function key(side: "a" | "b", title: string): HTMLElement {
   return element;
 }
 
-function row(metric: ComparedMetric, reach: number): HTMLElement {
+function row(metric: ComparedMetric, axis: Axis): HTMLElement {
   const element = document.createElement("div");
   element.className = `intervals-row intervals-${metric.verdict}`;
-  element.append(part("intervals-name", metric.name), runsOf(metric), differenceOf(metric, reach), words(metric));
+  element.append(part("intervals-name", metric.name), runsOf(metric), differenceOf(metric, axis), words(metric));
   return element;
 }
 
@@ -151,18 +152,18 @@ function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement
   return element;
 }
 
-function differenceOf({ difference, from, to, unit }: ComparedMetric, reach: number): HTMLElement {
+function differenceOf(metric: ComparedMetric, { place }: Axis): HTMLElement {
+  const { difference, from, to, unit } = metric;
   const element = part("intervals-difference");
   const label =
     difference === null
       ? "no difference can be given"
-      : `${change(difference, unit)}, from ${change(from, unit)} to ${change(to, unit)}`;
+      : `${change(difference, metric)}, from ${change(from, metric)} to ${change(to, metric)}`;
   if (unit === "share") {
     element.textContent = label;
     return element;
   }
   const picture = svg("svg", { width: "100%", height: "30", role: "img", "aria-label": label });
-  const place = (share: number) => `${50 + (47 * share) / reach}%`;
   picture.append(svg("line", { class: "intervals-zero", x1: "50%", x2: "50%", y1: "0", y2: "30" }));
   if (difference !== null && from !== null && to !== null) {
     picture.append(svg("line", { class: "intervals-interval", x1: place(from), x2: place(to), y1: "15", y2: "15" }));
@@ -193,44 +194,58 @@ function words({ verdict, words }: ComparedMetric): HTMLElement {
 }
 
 /** Below the differences. */
-function axis(reach: number): HTMLElement {
+function axisRow({ place, ticks }: Axis): HTMLElement {
   const element = document.createElement("div");
   element.className = "intervals-row intervals-axis";
   element.setAttribute("aria-hidden", "true");
   const picture = svg("svg", { width: "100%", height: "18" });
-  for (const tick of linearTicks(-reach, reach, 5)) {
-    const label = svg("text", {
-      class: "intervals-tick",
-      x: `${50 + (47 * tick) / reach}%`,
-      y: "14",
-      "text-anchor": "middle",
-    });
-    label.textContent = Math.abs(tick) < 1e-12 ? "0" : `${tick > 0 ? "+" : "−"}${percentTick(Math.abs(tick))}`;
+  for (const { share, text } of ticks) {
+    const label = svg("text", { class: "intervals-tick", x: place(share), y: "14", "text-anchor": "middle" });
+    label.textContent = text;
     picture.append(label);
   }
-  const place = part("intervals-difference");
-  place.append(picture);
-  element.append(part("intervals-name"), part("intervals-runs"), place, part("intervals-words"));
+  const differences = part("intervals-difference");
+  differences.append(picture);
+  element.append(part("intervals-name"), part("intervals-runs"), differences, part("intervals-words"));
   return element;
 }
 
-function reachOf(metrics: ComparedMetric[]): number {
-  return (
-    Math.max(
-      0.01,
-      ...metrics.flatMap(({ from, to, difference }) => [from, to, difference].map((value) => Math.abs(value ?? 0))),
-    ) * 1.05
-  );
+/** Where a difference is drawn, and the round values of the axis. */
+interface Axis {
+  place(share: number): string;
+  ticks: { share: number; text: string }[];
+}
+
+/** As percentages around 0; as factors around 1 on a logarithmic axis where some metric is told by its factor. */
+function axisOf(metrics: ComparedMetric[]): Axis {
+  const shares = metrics.flatMap(({ from, to, difference }) => [from, to, difference].map((value) => value ?? 0));
+  return metrics.some(isFactor) ? factors(shares) : percentages(shares);
+}
+
+function percentages(shares: number[]): Axis {
+  const reach = Math.max(0.01, ...shares.map(Math.abs)) * 1.05;
+  const text = (tick: number) =>
+    Math.abs(tick) < 1e-12 ? "0" : `${tick > 0 ? "+" : "−"}${percentTick(Math.abs(tick))}`;
+  return {
+    place: (share) => `${50 + (47 * share) / reach}%`,
+    ticks: linearTicks(-reach, reach, 5).map((share) => ({ share, text: text(share) })),
+  };
+}
+
+function factors(shares: number[]): Axis {
+  const sizes = shares.map((share) => Math.abs(Math.log(1 + share))).filter(Number.isFinite);
+  const reach = Math.max(Math.LN2, ...sizes) * 1.05;
+  // A side of 0 lies at the edge.
+  const place = (share: number) => `${50 + 47 * Math.max(-1, Math.log(1 + share) / reach)}%`;
+  const sides = logTicks(2, Math.exp(reach), 3).flatMap((factor) => [
+    { share: factor - 1, text: `× ${count(factor)}` },
+    { share: 1 / factor - 1, text: `÷ ${count(factor)}` },
+  ]);
+  return { place, ticks: [{ share: 0, text: "1" }, ...sides] };
 }
 
 function figure(value: number, unit: ComparedMetric["unit"]): string {
   return unit === "ns" ? duration(value) : unit === "qps" ? `${rate(value)}/s` : percent(value);
-}
-
-function change(value: number | null, unit: ComparedMetric["unit"]): string {
-  if (value === null) return "-";
-  const sign = value > 0 ? "+" : value < 0 ? "−" : "";
-  return `${sign}${percent(Math.abs(value))}${unit === "share" ? " points" : ""}`;
 }
 
 function part(name: string, text = ""): HTMLElement {

@@ -2,6 +2,7 @@
 
 import { mountIntervals, type Charts } from "../charts";
 import type { ComparedMetric, Comparison, Table } from "../data/types";
+import { change } from "../format/change";
 import { expectations } from "./answer";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
@@ -61,7 +62,7 @@ export function differences(comparison: Comparison, themes: Themes, follow: (cha
   return section(
     "differences",
     "Differences",
-    el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 %, these runs show no difference."),
+    el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 % (a factor of 1), these runs show no difference."),
     comparison.metrics.length > 0 && place,
     comparison.metrics.length > 0 && el("div", { class: "tools" }, ...charts.charts().map((chart) => pictureButtons(chart, name))),
     el(
@@ -105,21 +106,12 @@ export function metricTable(metrics: ComparedMetric[], first: string): Pick<Tabl
       metric.name,
       metric.a,
       metric.b,
-      ...[metric.difference, metric.from, metric.to].map((share) => signed(share, metric.unit)),
+      ...[metric.difference, metric.from, metric.to].map((share) => change(share, metric)),
       ...[metric.p_value, metric.p_adjusted].map(probability),
       metric.effect === null ? "-" : metric.effect.toFixed(2),
       VERDICTS[metric.verdict][1],
     ]),
   };
-}
-
-/** A difference with its sign: "+5.1 %"; of shares in percentage points: "+0.20 points". */
-export function signed(share: number | null, unit: ComparedMetric["unit"]): string {
-  if (share === null) return "-";
-  const size = Math.abs(share * 100);
-  const text = size.toFixed(unit === "share" ? 2 : size < 99.95 ? 1 : 0);
-  const sign = Number(text) === 0 ? "" : share > 0 ? "+" : "-";
-  return `${sign}${text} ${unit === "share" ? "points" : "%"}`;
 }
 
 function probability(p: number | null): string {

@@ -11,6 +11,7 @@ use dnsdyno_plan::expect::ChangeBound;
 
 use super::settings::ALL_LEVEL;
 use super::verdict::{Compared, Verdict};
+use crate::statistics::prediction::Population;
 use crate::statistics::{Interval, power};
 
 /// A bound and what came of it.
@@ -48,6 +49,11 @@ pub enum NotJudged {
     NoEnd,
     /// What the generator may have added decides.
     MayBeOurs,
+    /// The change is beyond the bound, and the past has never varied: too few equal figures to tell a change.
+    NeverVaried {
+        /// The units of the past that would tell.
+        units: u32,
+    },
     /// A change beyond the bound is possible.
     ReachesBeyond {
         /// What would tell.
@@ -98,6 +104,9 @@ fn state(bound: f64, metric: &Compared) -> BoundState {
         () if has_no_end(metric) => BoundState::NotJudged(NotJudged::NoEnd),
         () if possible.is_open && (is_shown || measured.is_some_and(is_within)) => {
             BoundState::NotJudged(NotJudged::MayBeOurs)
+        }
+        () if is_beyond(possible.seen) && metric.population.is_some_and(|past| past.never_varied()) => {
+            BoundState::NotJudged(NotJudged::NeverVaried { units: Population::equals_needed(ALL_LEVEL) })
         }
         () => BoundState::NotJudged(NotJudged::ReachesBeyond { needed: needed(bound, metric) }),
     }

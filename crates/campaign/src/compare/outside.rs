@@ -65,6 +65,23 @@ fn a_bound_on_the_past_is_kept_exceeded_or_not_judged_by_the_spread_between_its_
 }
 
 #[test]
+fn a_past_of_one_value_says_how_long_it_must_be_to_tell_another_value_from_chance() {
+    let past = |count| {
+        let runs = (0..count).map(|n| earlier(n, 0, 1.0)).collect();
+        Past { runs, left_out: LeftOut::default() }
+    };
+    let equal = (0..3).map(|n| earlier(1_000, n, 5.0)).collect::<Vec<_>>();
+    let short = bounded(past(38), equal.clone(), "p99 +100%");
+    assert_eq!(short.bounds[0].state, BoundState::NotJudged(NotJudged::NeverVaried { units: 39 }));
+    let words = report::comparison(&short, 400);
+    assert!(
+        words.contains("the past has one value, so another one may be chance: a past of about 39"),
+        "{words}"
+    );
+    assert_eq!(bounded(past(39), equal, "p99 +100%").bounds[0].state, BoundState::Exceeded);
+}
+
+#[test]
 fn a_short_past_judges_nothing_and_says_how_long_it_must_be() {
     let short = bounded(sessions(7), new(1.3), "p99 +5%");
     assert_eq!(short.bounds[0].state, BoundState::NotJudged(NotJudged::TooFewRuns));

@@ -192,9 +192,9 @@ fn within(judged: &Judged, newest: usize, bound: f64) -> GateState {
     let figures = scaled(metric, &judged.figures);
     let segment = judged.found.segments.last().map_or(0, |segment| segment.from);
     let split = (figures.len() - newest).max(segment);
-    let (past, mut own) = (figures[segment..split].to_vec(), figures[split..].to_vec());
+    let (past, own) = (figures[segment..split].to_vec(), figures[split..].to_vec());
     let (level, level_error) = level_of(past, judged.found.noise);
-    let (own, own_error) = level_of(std::mem::take(&mut own), judged.found.noise);
+    let (own, own_error) = level_of(own, judged.found.noise);
     let mut possible: f64 = match level_error {
         // The newest runs are the whole segment: only the steps before it are its past.
         None => 0.0,

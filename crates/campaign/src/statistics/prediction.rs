@@ -69,14 +69,24 @@ impl Population {
         let by_rank = 2.0 * self.as_far as f64 / among;
         let by_spread = match () {
             () if self.new == self.center => 1.0,
-            // Nothing varied: that the odd one is the last one is one of so many cases.
-            () if self.spread == 0.0 => 2.0 / among,
+            // That the odd one is the last one is one of so many cases.
+            () if self.never_varied() => 2.0 / among,
             () => {
                 let scale = self.spread * (1.0 + 1.0 / self.count as f64).sqrt();
                 1.0 - inside(((self.new - self.center) / scale).abs(), self.count - 1)
             }
         };
         by_rank.max(by_spread).clamp(0.0, 1.0)
+    }
+
+    /// Whether all earlier figures are equal: then their number alone tells a further one from them.
+    pub fn never_varied(&self) -> bool {
+        self.spread == 0.0
+    }
+
+    /// The earlier figures, all of them equal, with which another one is told from them at `level`.
+    pub fn equals_needed(level: f64) -> u32 {
+        (2.0 / level).ceil() as u32 - 1
     }
 
     /// The difference that is found 9 times in 10, where differences are called at `level`.
@@ -211,7 +221,8 @@ mod tests {
         let of = |count: usize, new: f64| Population::new(&vec![0.1; count], new, 3).unwrap();
         assert_eq!(of(10, 0.1).probability(), 1.0);
         assert_eq!(of(10, 0.2).probability(), 2.0 / 11.0);
-        assert!(of(39, 0.2).probability() <= 0.05);
+        assert!(of(39, 0.2).probability() <= 0.05 && of(38, 0.2).probability() > 0.05);
+        assert_eq!(Population::equals_needed(0.05), 39);
         assert_eq!(of(10, 0.1).shift().interval, Some(Interval { from: 0.0, to: 0.0 }));
         assert!(Population::new(&[1.0], 1.0, 1).is_none());
     }

@@ -88,7 +88,8 @@ fn sources(run: &Digest, kind: WatchedKind) -> impl Iterator<Item = &Samples> {
 }
 
 /// For which share of what was not answered, or of the time, a sign accounts; `None` where it has not moved, and 0
-/// where it only says that something is used, or was not watched.
+/// where it only says that something is used, or was not watched. Where all was answered, what has moved accounts for
+/// all of it.
 fn shown(run: &Digest, sign: &Sign, value: Option<u64>, named: &impl Fn(&str) -> Option<u64>) -> Option<f64> {
     let kind = match sign.source {
         SignSource::Host => WatchedKind::Host,

@@ -14,6 +14,7 @@ mod confirm;
 mod design;
 mod evidence;
 mod look;
+mod memory;
 mod night;
 pub mod report;
 mod screen;

@@ -13,48 +13,19 @@
 //! A bottleneck hides those behind it: the counters of the second one move, and its parameters gain, only when the
 //! first is gone. So after each winner the counters are looked at again.
 
-use super::answer::{Answer, Gain, Gains, Part, Row, RowState, Verdict};
+mod answering;
+mod candidates;
+mod state;
+
+use super::answer::{Answer, Verdict};
 use super::compare::{Arm, Compare, Compared, MOST_CYCLES};
-use super::confirm::{Confirm, Confirmed, is_above};
+use super::confirm::{Confirm, is_above};
 use super::look::Look;
-use super::night::{Changes, Figures, Night, Phase, Shown, Trial};
-use super::screen::{Screen, Screened};
-
-/// A night of tuning, as far as it has come. The same trials learned in the same order give the same state.
-#[derive(Clone, Debug)]
-pub struct Tuner {
-    night: Night,
-    stage: Stage,
-    /// What is changed so far, and in which order it was found.
-    base: Changes,
-    found: Vec<(usize, usize)>,
-    /// By number of the parameter.
-    seen: Vec<Seen>,
-    rounds: u32,
-    confirmations: u64,
-    trials: Vec<(Phase, u32)>,
-    elapsed_ns: u64,
-    /// Trials in a row that did not count.
-    again: u32,
-    memory: Memory,
-    has_ended_early: bool,
-    has_looked: bool,
-    /// Whether those are compared that a diagnosis or a counter names, and whether a diagnosis has been heard.
-    compares_named: bool,
-    has_compared_named: bool,
-    /// The last screening, and what was compared on the same base.
-    screen: Option<Screen>,
-    compared: Vec<Arm>,
-}
-
-#[derive(Clone, Debug)]
-enum Stage {
-    Look(Look),
-    Screen(Screen),
-    Compare(Compare),
-    Confirm(Confirm),
-    Done(Box<Answer>),
-}
+use super::memory::Memory;
+use super::night::{Changes, Figures, Night, Shown, Trial};
+use super::screen::Screen;
+pub use state::Tuner;
+use state::{Seen, Stage};
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,29 +34,6 @@ pub enum Next {
     Trial(Trial),
     /// Nothing: this is the answer.
     Done(Box<Answer>),
-}
-
-/// What is known of a parameter.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    /// Whether a counter on which it acts has ever moved, or it has none.
-    is_possible: bool,
-    screened: Option<Screened>,
-    /// The difference of its best value and its interval, in logarithms.
-    compared: Option<(f64, f64, f64)>,
-    /// Whether it was worse than what is changed now, without it.
-    is_worse: bool,
-    failed: Option<String>,
-    is_dropped: bool,
-    trials: u32,
-}
-
-/// The memory of the trials of the confirmation, without and with all changes.
-#[derive(Clone, Debug, Default)]
-struct Memory {
-    base: Vec<f64>,
-    all: Vec<f64>,
-    saturated: u32,
 }
 
 impl Tuner {
@@ -241,18 +189,6 @@ impl Tuner {
         }
     }
 
-    /// Those that are compared before all others are screened: what a diagnosis has named, then those whose counters
-    /// account for much of what was not answered, the most first.
-    fn named(&self, look: &Look) -> Vec<usize> {
-        let weight = |at: usize| {
-            let is_first = self.night.parameters.get(at).is_some_and(|parameter| parameter.is_first);
-            if is_first && !self.has_compared_named { f64::INFINITY } else { look.accounts_for(at) }
-        };
-        let mut named: Vec<usize> = self.candidates().into_iter().filter(|at| weight(*at) >= MUCH).collect();
-        named.sort_by(|a, b| weight(*b).total_cmp(&weight(*a)));
-        named
-    }
-
     /// Begins to screen those that were not, or to compare where they are few.
     fn screen(&mut self) {
         let is_open = |at: &usize| self.of(*at).screened.is_none() && !self.base.contains_key(at);
@@ -310,13 +246,6 @@ impl Tuner {
                 self.stage = Stage::Compare(compare.within(cycles));
             }
         }
-    }
-
-    /// A change to compare, with the differences that it has shown on the same base.
-    fn arm(&self, parameter: usize, value: usize) -> Arm {
-        let is_it = |arm: &&Arm| arm.parameter == parameter && arm.value == value;
-        let differences = self.compared.iter().find(is_it).map(|arm| arm.differences.clone());
-        Arm { differences: differences.unwrap_or_default(), ..Arm::new(parameter, value) }
     }
 
     /// Begins to compare the last steps of parameters whose next step has not gained, where there is time: a limit may
@@ -438,22 +367,6 @@ impl Tuner {
         }
     }
 
-    fn gains(&self, confirm: &Confirm, shown: &Confirmed) -> Option<Gains> {
-        let part = |(at, (parameter, value)): (usize, &(usize, usize))| Part {
-            parameter: *parameter,
-            value: *value,
-            adds: shown.adds.get(at).copied().flatten().and_then(Gain::of),
-            alone: shown.alone.get(at).copied().flatten().and_then(Gain::of),
-        };
-        Some(Gains {
-            changes: confirm.parts.iter().copied().collect(),
-            together: shown.whole.and_then(Gain::of)?,
-            parts: confirm.parts.iter().enumerate().map(part).collect(),
-            is_at_least: self.memory.saturated as usize * 2 > self.memory.all.len().max(1),
-            memory_bytes: self.memory.difference(),
-        })
-    }
-
     /// Ends the search where only the confirmation has time left, and the night where it has none.
     fn end_in_time(&mut self) {
         let is_searching = !matches!(self.stage, Stage::Confirm(_) | Stage::Done(_));
@@ -482,106 +395,6 @@ impl Tuner {
         let made: u32 = self.trials.iter().map(|(_, count)| count).sum();
         if made < FEW_TRIALS { self.night.trial_ns } else { self.elapsed_ns / u64::from(made.max(1)) }
     }
-
-    /// The parameters that may still gain: a counter points to them, there is a value left, and nothing speaks against
-    /// them.
-    fn candidates(&self) -> Vec<usize> {
-        let may = |(at, seen): (usize, &Seen)| {
-            let is_left = !self.values_of(at).is_empty();
-            (seen.is_possible && is_left && seen.failed.is_none() && !seen.is_worse).then_some(at)
-        };
-        self.seen.iter().enumerate().filter_map(may).collect()
-    }
-
-    /// The values of a parameter that are to be tried next.
-    fn values_of(&self, at: usize) -> Vec<usize> {
-        let Some(parameter) = self.night.parameters.get(at) else { return Vec::new() };
-        match (self.base.get(&at), parameter.is_stepped) {
-            (Some(value), true) => vec![value + 1],
-            // Of choices one was taken.
-            (Some(_), false) => Vec::new(),
-            (None, true) => vec![0],
-            (None, false) => (0..parameter.values.len()).collect(),
-        }
-        .into_iter()
-        .filter(|value| parameter.has(*value))
-        .collect()
-    }
-
-    fn of(&self, at: usize) -> Seen {
-        self.seen.get(at).cloned().unwrap_or_default()
-    }
-
-    /// The greatest gain that some parameter may have without having been seen, as a share.
-    fn beyond(&self) -> Option<f64> {
-        let of = |seen: &Seen| {
-            let compared = seen.compared.map(|(_, _, to)| to);
-            let screened = seen.screened.map(|screened| screened.effect + 2.0 * screened.spread);
-            compared.into_iter().chain(screened).reduce(f64::min)
-        };
-        let most = self.seen.iter().filter(|seen| seen.is_possible).filter_map(of).reduce(f64::max)?;
-        Some(most.max(0.0).exp_m1())
-    }
-
-    fn answer(&self, verdict: Verdict) -> Answer {
-        let gaining: Vec<usize> = match &verdict {
-            Verdict::Gains(gains) => gains.parts.iter().map(|part| part.parameter).collect(),
-            _ => Vec::new(),
-        };
-        // Before the counters were looked at, nothing is known of them.
-        let is_known = self.has_looked && !matches!(verdict, Verdict::NotOverloaded | Verdict::NoBase { .. });
-        let row = |(at, seen): (usize, &Seen)| {
-            let seen_gain = seen.compared.or(seen.screened.map(|one| {
-                let reach = 2.0 * one.spread;
-                (one.effect, one.effect - reach, one.effect + reach)
-            }));
-            let state = match seen {
-                _ if gaining.contains(&at) => RowState::Gain,
-                Seen { is_dropped: true, .. } => RowState::Dropped,
-                Seen { failed: Some(why), .. } => RowState::Fails(why.clone()),
-                Seen { is_possible: false, .. } if is_known => RowState::NoEffectPossible,
-                Seen { trials: 0, .. } => RowState::NotTried,
-                Seen { compared: Some((_, _, to)), .. } if *to < 0.0 => RowState::Worse,
-                // It gained before another one that does the same was found.
-                Seen { compared: Some((_, from, _)), .. } if *from > 0.0 && !gaining.is_empty() => {
-                    RowState::Dropped
-                }
-                _ => RowState::NoGain,
-            };
-            let seen_gain = seen_gain.map(|(estimate, from, to)| Gain::of_logarithms(estimate, from, to));
-            Row { state, seen: seen_gain, trials: seen.trials }
-        };
-        let values: usize = self.night.parameters.iter().map(|parameter| parameter.values.len()).sum();
-        let values = u32::try_from(values).unwrap_or(u32::MAX);
-        let notes = self.has_ended_early.then(|| ENDED_EARLY.to_owned()).into_iter().collect();
-        Answer {
-            rows: self.seen.iter().enumerate().map(row).collect(),
-            trials: self.trials.clone(),
-            one_at_a_time: values.saturating_mul(2).saturating_mul(self.night.pairs),
-            rounds: self.rounds,
-            notes,
-            verdict,
-        }
-    }
-}
-
-impl Memory {
-    fn see(&mut self, figures: &Figures, changes: &Changes, all: &Changes) {
-        let of = match () {
-            () if changes.is_empty() => &mut self.base,
-            () if changes == all => {
-                self.saturated += u32::from(figures.is_saturated);
-                &mut self.all
-            }
-            () => return,
-        };
-        of.extend(figures.memory_bytes.map(|bytes| bytes as f64));
-    }
-
-    fn difference(&self) -> Option<i64> {
-        let middle = |of: &[f64]| (!of.is_empty()).then(|| crate::statistics::median(&mut of.to_vec()));
-        Some((middle(&self.all)? - middle(&self.base)?) as i64)
-    }
 }
 
 /// So few are compared one at a time without a screening.
@@ -589,9 +402,6 @@ const MOST_UNSCREENED: usize = 4;
 
 /// Of a screening, those with the greatest effects are compared: half of a dozen.
 const MOST_ARMS: usize = 6;
-
-/// A counter that accounts for this share of what was not answered, or of the time, names its parameters.
-const MUCH: f64 = 0.1;
 
 /// What takes such a share away is seen soon.
 const CYCLES_OF_NAMED: u32 = 4;
@@ -601,6 +411,3 @@ const CYCLES_OF_FURTHEST: u32 = 3;
 
 /// Before so many trials the length of one is not known from them.
 const FEW_TRIALS: u32 = 5;
-
-const ENDED_EARLY: &str = "the time was over before every parameter that may help was compared; with a longer --for \
-                           more may be found";

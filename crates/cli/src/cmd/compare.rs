@@ -1,6 +1,5 @@
 //! `dnsdyno compare`: says whether two sets of runs differ.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -9,16 +8,16 @@ use dnsdyno_campaign::compare::report::{
     comparison, comparison_json, comparison_junit, comparison_markdown, unlike_lines,
 };
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, ComparedRun, Comparison, ImportedRun, Past, Settings, Subject,
-    compare_subjects, compare_with_past, without_first,
+    BoundState, ComparedRun, Comparison, ImportedRun, Past, Settings, Subject, compare_subjects,
+    compare_with_past, without_first,
 };
 use dnsdyno_page::{runs_below, runs_in};
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
 use dnsdyno_report::import::import;
 
 use crate::cmd::report::{may_be_written, named, options, write as replace};
-use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome};
-use crate::screen::width_of_terminal;
+use crate::exit::{Failure, Outcome};
+use crate::judged::{Form, code_of_bounds};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -94,8 +93,12 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     if let Some(file) = &flags.junit {
         replace(file, comparison_junit(&found).as_bytes(), "--junit")?;
     }
-    print(&found, flags).map_err(Failure::run_failed)?;
-    Ok(code(&found.bounds))
+    Form::of(flags.json, flags.markdown)
+        .print(|width| comparison(&found, width), || comparison_markdown(&found), || comparison_json(&found))
+        .map_err(Failure::run_failed)?;
+    let mut states = found.bounds.iter().map(|bound| bound.state);
+    let is_exceeded = states.clone().any(|state| state == BoundState::Exceeded);
+    Ok(code_of_bounds(is_exceeded, states.all(|state| state == BoundState::Kept)))
 }
 
 /// A comparison with the records of both sides, as their page needs them.
@@ -177,24 +180,6 @@ fn read(paths: &[PathBuf], flags: &CompareFlags) -> Result<Vec<Subject>, Failure
     }
     let runs = if flags.drop_first { without_first(runs) } else { runs };
     Ok(runs.into_iter().map(Subject::from).chain(imported.into_iter().map(Subject::from)).collect())
-}
-
-fn print(found: &Comparison, flags: &CompareFlags) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match (flags.json, flags.markdown) {
-        (true, _) => writeln!(out, "{:#}", comparison_json(found)),
-        (false, true) => write!(out, "{}", comparison_markdown(found)),
-        (false, false) => write!(out, "{}", comparison(found, width_of_terminal())),
-    }
-}
-
-/// A bound that is not judged does not pass: otherwise runs that show nothing would pass any test.
-fn code(bounds: &[BoundOutcome]) -> u8 {
-    match () {
-        () if bounds.iter().any(|bound| bound.state == BoundState::Exceeded) => EXPECTATION_FAILED,
-        () if bounds.iter().all(|bound| bound.state == BoundState::Kept) => OK,
-        () => BAD_INPUT,
-    }
 }
 
 /// The option that names the page.

@@ -1,6 +1,5 @@
 //! `dnsdyno history`: where the figures of runs of one kind have changed, over time or from version to version.
 
-use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,13 +7,13 @@ use anyhow::anyhow;
 use clap::Args;
 use dnsdyno_campaign::history::report::{history_json, history_junit, history_markdown, history_text};
 use dnsdyno_campaign::history::{
-    AcceptError, Accepted, Axis, Gate, GateOutcome, GateState, History, HistoryOptions, HistoryRun, accept,
+    AcceptError, Accepted, Axis, Gate, GateState, History, HistoryOptions, HistoryRun, accept,
 };
 use dnsdyno_page::HistoryLinks;
 
 use crate::cmd::report::{may_be_written, named, options, write as replace};
-use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome};
-use crate::screen::width_of_terminal;
+use crate::exit::{Failure, Outcome};
+use crate::judged::{Form, code_of_bounds};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -85,8 +84,12 @@ pub(crate) fn history(flags: &HistoryFlags) -> Outcome {
     if let Some(file) = &flags.junit {
         replace(file, history_junit(&found).as_bytes(), "--junit")?;
     }
-    print(&found, flags).map_err(Failure::run_failed)?;
-    Ok(code(&found.gates))
+    Form::of(flags.json, flags.markdown)
+        .print(|width| history_text(&found, width), || history_markdown(&found), || history_json(&found))
+        .map_err(Failure::run_failed)?;
+    let mut states = found.gates.iter().map(|gate| &gate.state);
+    let is_exceeded = states.clone().any(|state| matches!(state, GateState::Exceeded { .. }));
+    Ok(code_of_bounds(is_exceeded, states.all(|state| matches!(state, GateState::Kept { .. }))))
 }
 
 fn read(folder: &Path, settings: &HistoryOptions) -> Result<History, Failure> {
@@ -150,24 +153,6 @@ fn link(file: &Path, folder: &Path, run: &HistoryRun) -> Option<String> {
     let address = of_run.strip_prefix(page.parent()?).ok()?.to_str()?;
     let own = of_run.join(RUN_PAGE);
     Some(if own.is_file() { format!("{address}/{RUN_PAGE}") } else { format!("{address}/") })
-}
-
-fn print(found: &History, flags: &HistoryFlags) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match (flags.json, flags.markdown) {
-        (true, _) => writeln!(out, "{:#}", history_json(found)),
-        (false, true) => write!(out, "{}", history_markdown(found)),
-        (false, false) => write!(out, "{}", history_text(found, width_of_terminal())),
-    }
-}
-
-/// A gate that is not judged does not pass: otherwise runs that show nothing would pass any test.
-fn code(gates: &[GateOutcome]) -> u8 {
-    match () {
-        () if gates.iter().any(|gate| matches!(gate.state, GateState::Exceeded { .. })) => EXPECTATION_FAILED,
-        () if gates.iter().all(|gate| matches!(gate.state, GateState::Kept { .. })) => OK,
-        () => BAD_INPUT,
-    }
 }
 
 /// The option that names the page.

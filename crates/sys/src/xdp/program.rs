@@ -2,13 +2,14 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 use aya::maps::{MapError, PerCpuArray, XskMap};
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 
-use super::{Attach, Attached, Socket, XdpError, link, other};
+use super::link::{self, Link};
+use super::{Attach, Attached, Socket, XdpError, other};
 use crate::interface::Interface;
 
 /// The packets that [`Redirect`] passes to our sockets: UDP from the server to us. Mirrors `struct filter` in
@@ -145,7 +146,7 @@ impl Reflect {
 /// A loaded program on an interface.
 pub(super) struct Attachment {
     // Dropped in this order: the link to the interface first.
-    link: Option<OwnedFd>,
+    link: Option<Link>,
     pub(super) loaded: Ebpf,
     pub(super) attached: Attached,
 }

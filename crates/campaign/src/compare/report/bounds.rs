@@ -36,6 +36,9 @@ fn not_judged(comparison: &Comparison, metric: &Compared, why: NotJudged) -> Str
         NotJudged::MayBeOurs => {
             "the generator's own part may be more than that: give it CPUs of its own".to_owned()
         }
+        NotJudged::NeverVaried { units } => {
+            format!("the past has one value, so another one may be chance: {}", told_by_past(units))
+        }
         NotJudged::ReachesBeyond { needed } => {
             let ends = metric.change.and_then(|change| interval(metric.kind, &change));
             let ends = ends.filter(|_| !metric.is_constant);
@@ -68,13 +71,17 @@ fn told_by(metric: &Compared, needed: Needed) -> String {
                 count(times.into())
             )
         }
-        Needed::Units(units) => format!("a past of about {} would tell", count(units.into())),
+        Needed::Units(units) => told_by_past(units),
         Needed::NoPast => {
             "the past itself spreads by that much, however long it is: make runs of both sides in \
                            turn (--against)"
                 .to_owned()
         }
     }
+}
+
+fn told_by_past(units: u32) -> String {
+    format!("a past of about {} would tell", count(units.into()))
 }
 
 fn too_few(comparison: &Comparison, metric: &Compared) -> String {

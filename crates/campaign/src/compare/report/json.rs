@@ -18,6 +18,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         };
         let needed = match outcome.state {
             BoundState::NotJudged(NotJudged::ReachesBeyond { needed }) => needed_json(needed),
+            BoundState::NotJudged(NotJudged::NeverVaried { units }) => needed_json(Needed::Units(units)),
             _ => Value::Null,
         };
         json!({ "bound": outcome.text, "state": state, "why": why, "would_tell": needed })
@@ -69,6 +70,7 @@ fn not_judged_key(why: NotJudged) -> &'static str {
         NotJudged::TooFewRuns => "too_few_runs",
         NotJudged::BeyondTimeout | NotJudged::NoEnd => "beyond_timeout",
         NotJudged::MayBeOurs => "may_be_ours",
+        NotJudged::NeverVaried { .. } => "never_varied",
         NotJudged::ReachesBeyond { .. } => "reaches_beyond",
     }
 }
