@@ -75,6 +75,10 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Which trials are made, and how long they are, by the records of those before: a folder of another version of
+    /// this cannot be resumed, because its trials would be taken for others.
+    pub const VERSION: u32 = 2;
+
     /// Carries it out, from where its folder ends, and writes the result.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding};
+use dnsdyno_campaign::find::report::{FoundGoal, FoundOutcome, FoundTrial, FoundVerdict, ReadFinding};
 use dnsdyno_record::{Digest, Header, RunReader};
 use dnsdyno_report::servers;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
@@ -72,6 +72,9 @@ pub fn search(folder: &Path, links: &SearchLinks<'_>, options: &Options) -> Resu
     page.heading(options.title.as_deref().unwrap_or(&title), &state(&found, header));
     page.answer(&sentence(&found), &figures(&found));
     page.list(&[format!("Criteria of a trial: {}.", criteria(&found))], "answers");
+    if found.has_names() {
+        page.section("goals", "Goals", &goals(&found));
+    }
     let notes: Vec<String> = found.notes.iter().map(note).collect();
     page.list(&notes, "notes");
     page.section("trials", "Trials against their load", &charts(&found));
@@ -140,6 +143,9 @@ fn load_unit(found: &ReadFinding) -> &str {
 /// The answer, in a sentence.
 fn sentence(found: &ReadFinding) -> String {
     let outcome = &found.outcome;
+    if found.has_names() {
+        return as_sentence(&found.answer);
+    }
     if let (Some(load), Some(why)) = (outcome.load, &outcome.why) {
         let why = match why.as_str() {
             "generator" => "beyond that the generator or its host may be the limit",
@@ -182,6 +188,13 @@ fn figures(found: &ReadFinding) -> Vec<(String, String)> {
     let mut figures = Vec::new();
     let outcome = &found.outcome;
     let unit = safe(&found.unit);
+    if found.has_names() {
+        return found
+            .goals
+            .iter()
+            .map(|goal| (format!("{}, {unit}", name(goal)), limit(&goal.outcome)))
+            .collect();
+    }
     match (outcome.kind.as_str(), outcome.load) {
         ("capacity", Some(load)) => figures.push((format!("limit, {unit}"), rate(load))),
         ("at_least", Some(load)) => figures.push((format!("limit, {unit}"), format!("≥ {}", rate(load)))),
@@ -211,8 +224,60 @@ fn note(note: &dnsdyno_campaign::find::report::FoundNote) -> String {
     as_sentence(&text)
 }
 
+fn name(goal: &FoundGoal) -> String {
+    safe(goal.name.as_deref().unwrap_or_default())
+}
+
+/// A limit in a cell.
+fn limit(outcome: &FoundOutcome) -> String {
+    match (outcome.kind.as_str(), outcome.load) {
+        ("capacity", Some(load)) => rate(load),
+        ("at_least", Some(load)) => format!("≥ {}", rate(load)),
+        (kind, _) => safe(&kind.replace('_', " ")),
+    }
+}
+
+/// A row for each goal, and what else is to be known of it.
+fn goals(found: &ReadFinding) -> String {
+    let limit_of = format!("limit, {}", safe(&found.unit));
+    let titles =
+        ["goal", "criteria", &limit_of, "95 % interval", "trials that count", "their load", "ended by"];
+    let row = |goal: &FoundGoal| {
+        let held = goal.held_ns.map(|held_ns| format!(", held for {}", length(held_ns))).unwrap_or_default();
+        let interval = match (goal.outcome.from, goal.outcome.to, goal.outcome.kind.as_str()) {
+            (Some(from), Some(to), "capacity") => format!("{} – {}", rate(from), rate(to)),
+            _ => "-".to_owned(),
+        };
+        vec![
+            name(goal),
+            format!("{}{held}", listed(&goal.criteria)),
+            limit(&goal.outcome),
+            interval,
+            count(goal.trials.len() as u64),
+            length(goal.load_ns),
+            safe(&goal.reason.replace('_', " ")),
+        ]
+    };
+    let rows: Vec<Vec<String>> = found.goals.iter().map(row).collect();
+    let is_text = |column: usize| column < 2 || column == 6;
+    let table = table_with_links("Each goal with its limit", &titles, &is_text, &rows, &|_| None);
+    let of_goal = |goal: &FoundGoal| -> Vec<String> {
+        goal.notes.iter().map(|one| format!("{}: {}", name(goal), note(one))).collect()
+    };
+    let notes: Vec<String> = found.goals.iter().flat_map(of_goal).collect();
+    if notes.is_empty() { table } else { table + &document::list(&notes, "notes") }
+}
+
+fn listed(criteria: &[String]) -> String {
+    criteria.iter().map(|text| safe(text)).collect::<Vec<_>>().join(", ")
+}
+
 fn criteria(found: &ReadFinding) -> String {
-    found.criteria.iter().map(|text| safe(text)).collect::<Vec<_>>().join(", ")
+    if !found.has_names() {
+        return listed(&found.criteria);
+    }
+    let each = found.goals.iter().map(|goal| format!("{}: {}", name(goal), listed(&goal.criteria)));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// How a trial is judged.
@@ -255,7 +320,7 @@ fn trials(found: &ReadFinding, link: &dyn Fn(&str) -> Option<String>) -> String 
             percentile(trial.median()),
             slow(trial),
             word(trial.verdict).to_owned(),
-            safe(&trial.why()),
+            safe(&why(trial)),
             safe(&trial.purpose),
         ]
     };
@@ -272,6 +337,18 @@ fn trials(found: &ReadFinding, link: &dyn Fn(&str) -> Option<String>) -> String 
         false => "",
     };
     format!("{help}{}", table_with_links("Every trial with its figures", &titles, &is_text, &rows, &run))
+}
+
+/// Why a trial has not passed; of several goals, its verdict for each.
+fn why(trial: &FoundTrial) -> String {
+    if trial.goals.is_empty() {
+        return trial.why();
+    }
+    let each = trial.goals.iter().map(|of| {
+        let short = if of.long_enough { "" } else { ", but short" };
+        format!("{} {}{short}", of.goal, word(of.verdict))
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn made(found: &ReadFinding, first: Option<&Digest>) -> String {

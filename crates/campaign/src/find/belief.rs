@@ -116,6 +116,29 @@ impl Belief {
         self.of_places.iter().take(whole).sum::<f64>() + part
     }
 
+    /// The probability that the limit is between these loads.
+    pub(super) fn within(&self, from: f64, to: f64) -> f64 {
+        self.below(to) - self.below(from)
+    }
+
+    /// How much a trial at this load tells about the limit, in bits: the entropy of its outcome, less what is left of
+    /// it for whoever knows the limit.
+    pub(super) fn tells(&self, load: f64) -> f64 {
+        let at = ((load.ln() - self.from) / self.step).round().clamp(0.0, (self.places - 1) as f64) as usize;
+        let rows = self.cells.chunks(self.places);
+        let kinds = LAPSES.iter().flat_map(|(lapse, _)| self.curves.iter().map(move |curve| (lapse, curve)));
+        let mut passes = vec![0.0; self.places];
+        for (row, (lapse, curve)) in rows.zip(kinds) {
+            let chances = curve.iter().skip(self.places - at);
+            for ((passes, cell), chance) in passes.iter_mut().zip(row).zip(chances) {
+                *passes += cell * (STRAY + (1.0 - lapse - STRAY) * chance);
+            }
+        }
+        let known: f64 =
+            passes.iter().zip(&self.of_places).map(|(passes, place)| place * bits(passes / place)).sum();
+        (bits(passes.iter().sum()) - known).max(0.0)
+    }
+
     /// The probability that the limit is at this load or above.
     pub(super) fn above(&self, load: f64) -> f64 {
         let first = ((load.ln() - self.from) / self.step).round().max(0.0) as usize;
@@ -148,6 +171,13 @@ impl Belief {
         let rows = self.cells.chunks(self.places).enumerate();
         rows.map(|(row, cells)| value(row) * cells.iter().sum::<f64>()).sum()
     }
+}
+
+/// The entropy of an event with this probability.
+fn bits(chance: f64) -> f64 {
+    let of = |chance: f64| if chance > 0.0 { -chance * chance.log2() } else { 0.0 };
+    let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 0.0 };
+    of(chance) + of(1.0 - chance)
 }
 
 /// The distribution function of the normal distribution; its error is below 0.00003.

@@ -130,7 +130,8 @@ impl BookSearch {
             notes.extend(collapse(&self.trials, load));
         }
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
+        let (goals, belief) = (Vec::new(), Vec::new());
+        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
     }
 
     /// What is not as the RFC has it.

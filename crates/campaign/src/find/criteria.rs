@@ -2,7 +2,7 @@
 //! And, whatever the criteria, no queue that still grows: such a load is not held, only not yet refused.
 
 use dnsdyno_measure::BEYOND;
-use dnsdyno_plan::expect::{Bound, Durations, Expectation, Figure, Metric};
+use dnsdyno_plan::expect::{Bound, Durations, Expectation, Figure, Metric, QueryCount};
 use dnsdyno_record::expect::{Decision, Ends, Measured, Outcome, evaluate, evaluate_row, measure_row};
 use dnsdyno_record::held::{Growth, growth_of_run, growth_of_step};
 use dnsdyno_record::{Digest, Row};
@@ -74,7 +74,7 @@ impl Criteria {
     }
 
     fn judge_figures(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Judged {
-        let mut judged = Judged::default();
+        let mut judged = Judged { of_bound: self.of_bound(&outcomes), ..Judged::default() };
         for Outcome { text, ends, decision } in outcomes {
             // With too few queries nothing is known of the server.
             let is_few = matches!(ends.measured, Measured::TooFew { .. });
@@ -87,6 +87,54 @@ impl Criteria {
                 .add(BY_CHANCE, not_above(trial, |lost| is_beyond_chance(lost, trial, earlier), |lost| lost));
         }
         judged
+    }
+
+    /// The largest of the latencies that were measured, as a multiple of its bound.
+    fn of_bound(&self, outcomes: &[Outcome]) -> Option<f64> {
+        let with_bound = self.expectations.iter().zip(outcomes).filter_map(|(expected, outcome)| {
+            match (expected.bound, &outcome.ends.measured) {
+                (Bound::DurationNs(bound_ns), Measured::Duration(ns)) if !expected.comparison.is_upward() => {
+                    Some(*ns as f64 / bound_ns.max(1.0))
+                }
+                _ => None,
+            }
+        });
+        with_bound.max_by(f64::total_cmp)
+    }
+
+    /// The share of queries whose loss is allowed, by the loosest criterion of loss; 0 where any loss fails.
+    pub(super) fn allowed_loss(&self) -> f64 {
+        let losses =
+            self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
+                (Metric::Queries(QueryCount::Lost), Bound::Share(share)) => Some(share),
+                _ => None,
+            });
+        losses.min_by(f64::total_cmp).unwrap_or(0.0)
+    }
+
+    /// The share of the queries whose loss in `part` of a trial of so many queries makes it certain that the trial
+    /// fails, whatever the rest of it brings; `usual` is the share that is lost at low loads. `None` where no loss
+    /// does.
+    pub(super) fn certain_loss(&self, part: f64, queries: f64, usual: f64) -> Option<f64> {
+        let of_each =
+            self.expectations.iter().filter_map(|expected| match (expected.metric, expected.bound) {
+                _ if expected.comparison.is_upward() => None,
+                (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Share(share)) => {
+                    Some(share)
+                }
+                (Metric::Queries(QueryCount::Lost | QueryCount::TimedOut), Bound::Count(count)) => {
+                    Some((count + 1.0) / queries.max(1.0))
+                }
+                // A percentile among the lost queries is above each bound that is not above the timeout.
+                (Metric::Duration(Durations::Headline | Durations::Response, Figure::Quantile(q)), _) => {
+                    Some(1.0 - q)
+                }
+                _ => None,
+            });
+        let by_chance = self.no_loss_beyond_chance.then_some((2.0 * usual).max(BEYOND_CHANCE));
+        let share = of_each.chain(by_chance).min_by(f64::total_cmp)?;
+        let of_part = (share * CERTAIN / part).max(LEAST_CERTAIN);
+        (of_part < MOST_CERTAIN).then_some(of_part)
     }
 }
 
@@ -210,6 +258,16 @@ const USUAL_LOSS: f64 = 1e-5;
 
 /// A trial in a thousand fails by chance.
 const RARE: f64 = 0.001;
+
+/// A loss that is certain is more than what is allowed in the whole trial by this factor, and no less than this share
+/// of a part of it: some packets more or less decide nothing. Where nearly all would have to be lost, the trial goes
+/// on.
+const CERTAIN: f64 = 1.2;
+const LEAST_CERTAIN: f64 = 0.005;
+const MOST_CERTAIN: f64 = 0.5;
+
+/// A loss of this share is beyond chance in each trial with as many queries as are needed.
+const BEYOND_CHANCE: f64 = 0.005;
 
 /// Enough to know that so many are not chance where fewer than 500 are expected.
 const MOST_EVENTS: u64 = 2_000;

@@ -3,7 +3,7 @@
 use dnsdyno_plan::expect::ExpectError;
 use dnsdyno_text::notation::UnitError;
 
-use super::mlrsearch::goal::GoalError;
+use super::written::GoalError;
 
 /// Why a search is not valid; each sentence says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -90,7 +90,8 @@ pub enum FindError {
     TooFew(Box<TooFew>),
     /// A time of more than a month.
     #[error(
-        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least)"
+        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least, the \
+         durations of goals)"
     )]
     TooLong(String),
 }

@@ -11,10 +11,12 @@ pub struct Finding {
     pub method: Method,
     /// What was searched for.
     pub what: What,
-    /// The criteria, as text.
+    /// The criteria, as text; of several goals, those of the first.
     pub criteria: Vec<String>,
-    /// What was found.
+    /// What was found; of several goals, for the first.
     pub outcome: Outcome,
+    /// What was found for each goal, in their order; none where the method has no goals.
+    pub goals: Vec<GoalFinding>,
     /// What else is to be known.
     pub notes: Vec<FindNote>,
     /// Every trial, in its order.
@@ -27,10 +29,17 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether it is of a search for goals with names.
+    pub fn has_names(&self) -> bool {
+        self.goals.iter().any(|goal| goal.name.is_some())
+    }
+
     /// Whether the limit was found; of several goals, each of them.
     pub fn is_found(&self) -> bool {
-        let is_capacity = matches!(self.outcome, Outcome::Capacity { .. });
-        is_capacity && self.goal_results().all(|result| result.irregular.is_none())
+        let is_capacity = |outcome: &Outcome| matches!(outcome, Outcome::Capacity { .. });
+        is_capacity(&self.outcome)
+            && self.goals.iter().all(|goal| is_capacity(&goal.outcome))
+            && self.goal_results().all(|result| result.irregular.is_none())
     }
 
     /// The results of the goals of `mlrsearch`.
@@ -39,6 +48,63 @@ impl Finding {
             FindNote::GoalResult(result) => Some(result.as_ref()),
             _ => None,
         })
+    }
+}
+
+/// What was found for a goal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoalFinding {
+    /// Its name; `None` of the one goal of a search without names.
+    pub name: Option<String>,
+    /// Its criteria, as text.
+    pub criteria: Vec<String>,
+    /// How long a trial must be for it to show that a load is held.
+    pub held_ns: Option<u64>,
+    /// What was found.
+    pub outcome: Outcome,
+    /// Why no more trials were made for it.
+    pub reason: Reason,
+    /// What else is to be known of it.
+    pub notes: Vec<FindNote>,
+    /// The numbers of the trials that count for its limit.
+    pub trials: Vec<u32>,
+    /// How long their load lasted, in ns.
+    pub load_ns: u64,
+    /// As that of the finding.
+    pub belief: Vec<(f64, f64)>,
+}
+
+/// Why no more trials were made for a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The interval is as narrow as was wanted.
+    Precise,
+    /// The trials that were allowed are used up.
+    Trials,
+    /// The generator cannot send more, or not well enough.
+    Generator,
+    /// The highest load that was wanted is held.
+    Most,
+    /// The criteria are not met at the lowest load.
+    NotMet,
+    /// Too many trials fail whatever their load.
+    Unstable,
+    /// Nothing can be said of the server.
+    Undecided,
+}
+
+impl Reason {
+    /// In a word, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Precise => "precise",
+            Reason::Trials => "trials",
+            Reason::Generator => "generator",
+            Reason::Most => "most",
+            Reason::NotMet => "not_met",
+            Reason::Unstable => "unstable",
+            Reason::Undecided => "undecided",
+        }
     }
 }
 
@@ -200,6 +266,17 @@ pub enum FindNote {
         at_ns: u64,
         /// What was measured there, in words.
         figures: String,
+    },
+    /// A goal that is stricter than another one by its text has a limit that is not above that of the other.
+    Order {
+        /// The stricter goal.
+        strict: String,
+        /// The looser goal.
+        loose: String,
+        /// Whether the trials contradict it: the interval of the stricter one is above that of the looser one.
+        is_contradicted: bool,
+        /// Whether an interval was made narrower by it.
+        is_used: bool,
     },
     /// The result of a goal of `mlrsearch`.
     GoalResult(Box<GoalResult>),

@@ -7,6 +7,8 @@ use dnsdyno_measure::{
     Arrivals, Bucket, Evidence, ExactFigures, Histogram, OwnDelay, ShortDelay, Tally, TypeCount, Verdict,
     verdict,
 };
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::expect::{Bound, StopCondition};
 use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Sum};
 use dnsdyno_text::notation::{parse_duration_ns, parse_rate_qps};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -97,19 +99,21 @@ impl Imaginary {
     /// The record of a trial.
     pub(super) fn trial(&mut self, request: &Request) -> Digest {
         let load = parse_rate_qps(request.draft.rate.as_deref().unwrap()).unwrap();
-        let seconds = parse_duration_ns(request.draft.duration.as_deref().unwrap()).unwrap() as f64 * 1e-9;
+        let planned_s = parse_duration_ns(request.draft.duration.as_deref().unwrap()).unwrap() as f64 * 1e-9;
         let limit = self.limit_now();
         self.made += 1;
         let is_one_of = |share: f64, rng: &mut Xoshiro256PlusPlus| share > 0.0 && rng.random::<f64>() < share;
         let (loses, is_late) = (is_one_of(self.loses, &mut self.rng), is_one_of(self.late, &mut self.rng));
         let stop_s = is_late.then_some(self.stop_s);
+        let lasts = Lasts::of(&request.draft, load, planned_s);
         let whole = |answered: f64, latency_ns: f64| {
+            let seconds = lasts.seconds(answered, 0.0);
             let lost = (load - answered).max(0.0) * seconds;
-            vec![Part::even(answered * seconds, lost, latency_ns, is_late)]
+            (seconds, vec![Part::even(answered * seconds, lost, latency_ns, is_late)])
         };
         let disturbed = self.disturbed.filter(|(number, _)| number + 1 == self.made);
         let disturbed = disturbed.map(|(_, passes)| if passes { load } else { load / 2.0 });
-        let parts = match self.kind {
+        let (seconds, parts) = match self.kind {
             _ if disturbed.is_some() => whole(disturbed.unwrap_or(load), MS),
             Kind::Hard | Kind::Drift(_) => whole(load.min(limit), MS),
             Kind::Noise(width) => {
@@ -123,27 +127,69 @@ impl Imaginary {
                 self.overloaded = load > held;
                 whole(load.min(held), MS)
             }
-            Kind::Queue(depth_s) => queue(load, limit, seconds, depth_s),
+            Kind::Queue(depth_s) => {
+                let full_s = if load > limit { depth_s * limit / (load - limit) } else { f64::INFINITY };
+                let seconds = lasts.seconds(limit.min(load), full_s);
+                (seconds, queue(load, limit, seconds, depth_s))
+            }
             Kind::BadSeconds(share) => {
+                let seconds = lasts.seconds(load.min(limit), 0.0);
                 let is_bad = self.rng.random::<f64>() < share;
                 let answered = load.min(limit) * if is_bad { 1.0 - 0.1 / seconds } else { 1.0 };
-                whole(answered, MS)
+                let lost = (load - answered) * seconds;
+                (seconds, vec![Part::even(answered * seconds, lost, MS, is_late)])
             }
             Kind::Slow => whole(load, 150.0 * MS),
             Kind::Cold => whole(load.min(limit), MS * (41.0 / f64::from(self.made.min(3)).powi(4)).max(1.0)),
             Kind::Mm1(p99_s) => {
                 let rate = self.limit + 100f64.ln() / p99_s;
-                vec![queued(load, seconds, (1, stop_s), &mut self.rng, &mut |rng| {
+                let part = queued(load, planned_s, (1, stop_s), &mut self.rng, &mut |rng| {
                     let drawn: f64 = Exp1.sample(rng);
                     drawn / rate
-                })]
+                });
+                (planned_s, vec![part])
             }
             Kind::Mdc(service_s) => {
-                vec![queued(load, seconds, (4, stop_s), &mut self.rng, &mut |_| service_s)]
+                let part = queued(load, planned_s, (4, stop_s), &mut self.rng, &mut |_| service_s);
+                (planned_s, vec![part])
             }
         };
         let beyond = ((load - self.ours).max(0.0) * seconds) as u64;
         digest(load, seconds, parts, beyond + if loses { 100 } else { 0 })
+    }
+}
+
+/// How long a trial lasts: as planned, or until the condition that ends it has held for its time. A query is lost, and
+/// an interval known, when the timeout has passed.
+struct Lasts {
+    load: f64,
+    planned_s: f64,
+    /// The shares of lost queries that end it, and for how long.
+    stop: Vec<(f64, f64)>,
+    timeout_s: f64,
+}
+
+impl Lasts {
+    fn of(draft: &Draft, load: f64, planned_s: f64) -> Lasts {
+        let seconds = |text: &str| parse_duration_ns(text).unwrap() as f64 * 1e-9;
+        let stop = draft.stop_when.iter().flatten().map(|text| {
+            let condition = StopCondition::parse(text).unwrap();
+            let Bound::Share(share) = condition.holds.bound else { panic!("{text}") };
+            (share, condition.for_ns as f64 * 1e-9)
+        });
+        Lasts {
+            load,
+            planned_s,
+            stop: stop.collect(),
+            timeout_s: draft.timeout.as_deref().map_or(5.0, seconds),
+        }
+    }
+
+    /// Of a trial in which so many queries a second are answered from an instant on.
+    fn seconds(&self, answered: f64, from_s: f64) -> f64 {
+        let is_met = |(share, _): &&(f64, f64)| 1.0 - answered / self.load > *share;
+        let ends = self.stop.iter().filter(is_met).map(|(_, for_s)| from_s + for_s + self.timeout_s + ROW_S);
+        ends.fold(self.planned_s, f64::min)
     }
 }
 
@@ -368,6 +414,9 @@ fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
 }
 
 const MS: f64 = 1e6;
+
+/// The longest row of a trial: a condition is looked at once in each.
+const ROW_S: f64 = 1.0;
 
 /// How late a send is that is late.
 const LATE_NS: f64 = 2.0 * MS;

@@ -1,6 +1,6 @@
 //! How long trials and steps must be for the criteria: each needs queries, and a low load has few of them in a second.
 
-use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps, parse_duration_ns};
 use dnsdyno_text::units::{count, length, rate};
 
 use super::error::{FindError, TooFew};
@@ -80,7 +80,7 @@ impl Settings {
                 format_rate_qps(usual)
             ));
         }
-        let mut finals = self.goals.iter().map(|goal| goal.final_trial_ns);
+        let mut finals = self.search_goals.iter().map(|goal| goal.final_trial_ns);
         if finals.next().is_some_and(|first| finals.any(|other| other != first)) {
             notices.push(
                 "the goals have different Goal Final Trial Durations: RFC 9971 recommends one for all, because a long \
@@ -91,6 +91,101 @@ impl Settings {
         notices
     }
 }
+
+impl Settings {
+    /// The same, with as many more as may be missing by chance where queries are due at random.
+    fn enough_ns(&self, load: f64) -> u64 {
+        let needed = self.criteria.queries_needed() as f64;
+        self.length_of(needed + MISSING_BY_CHANCE * needed.sqrt(), load)
+    }
+
+    /// How long the first trial is.
+    pub fn first_ns(&self) -> u64 {
+        match self.method {
+            Method::Search => {
+                self.goals.iter().map(|goal| self.of_goal(goal).far_ns(self.start)).max().unwrap_or(0)
+            }
+            _ => self.trial_ns(self.start),
+        }
+    }
+
+    /// How long trials near the limit are where neither a criterion nor a goal needs longer ones, and once trials
+    /// contradict each other; `None` where the method has one length.
+    pub fn usual_lengths_ns(&self) -> Option<(u64, u64)> {
+        let usual = if self.is_trial_given { (self.trial_ns, self.trial_ns) } else { (NEAR_NS, NOISY_NS) };
+        (self.method == Method::Search).then_some(usual)
+    }
+
+    /// How long a trial is where the limit is far.
+    pub(super) fn far_ns(&self, load: f64) -> u64 {
+        self.enough_ns(load).max(FAR_NS.min(self.trial_ns))
+    }
+
+    /// How long a trial near the limit is, where the goal asks for no more.
+    pub(super) fn near_ns(&self, load: f64, agrees: bool) -> u64 {
+        let usual_ns = match agrees {
+            _ if self.is_trial_given => self.trial_ns,
+            true => NEAR_NS,
+            false => NOISY_NS,
+        };
+        self.enough_ns(load).max(usual_ns)
+    }
+
+    /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails. None
+    /// where nothing can be known before its end: a query is lost when its timeout has passed. `usual` is the share
+    /// that is lost at low loads.
+    pub(super) fn certain_losses(&self, load: f64, lasts_ns: u64, usual: f64) -> Vec<(u64, f64)> {
+        let timeout = self.draft.timeout.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        let timeout_ns = timeout.unwrap_or(USUAL_TIMEOUT_NS);
+        let queries = self.qps(load) * lasts_ns as f64 * 1e-9;
+        let certain = |for_ns: u64| {
+            let share = self.criteria.certain_loss(for_ns as f64 / lasts_ns as f64, queries, usual)?;
+            (lasts_ns > timeout_ns.saturating_add(2 * for_ns)).then_some((for_ns, share))
+        };
+        let mut times: Vec<u64> =
+            PARTS.iter().map(|part| written(lasts_ns / part).max(LEAST_PART_NS)).collect();
+        times.dedup();
+        let certain: Vec<(u64, f64)> = times.into_iter().filter_map(certain).collect();
+        // A longer time is of use only where it takes less loss.
+        let is_of_use =
+            |(at, one): &(usize, &(u64, f64))| certain.iter().take(*at).all(|before| before.1 > one.1);
+        certain.iter().enumerate().filter(is_of_use).map(|(_, one)| *one).collect()
+    }
+}
+
+/// A length in whole milliseconds.
+fn written(ns: u64) -> u64 {
+    ns / 1_000_000 * 1_000_000
+}
+
+/// The conditions of a run that ends where one of these shares is lost for its time.
+pub(super) fn conditions(losses: &[(u64, f64)]) -> Option<Vec<String>> {
+    let text = |(for_ns, share): &(u64, f64)| {
+        format!("loss>{:.3}% for {}", share * 100.0, format_duration_ns(*for_ns))
+    };
+    (!losses.is_empty()).then(|| losses.iter().map(text).collect())
+}
+
+/// How long a trial is where the limit is far: criteria are met or not met by a wide margin.
+const FAR_NS: u64 = 2_000_000_000;
+
+/// How long a trial near the limit is, while no trial contradicts another: a queue that grows by 3 ms in each second
+/// is then 15 ms longer.
+const NEAR_NS: u64 = 5_000_000_000;
+
+/// The same once trials contradict each other: a moment in which a server, or its host, does something else is then a
+/// smaller part of it.
+const NOISY_NS: u64 = 8_000_000_000;
+
+/// The deviation of a number of queries by chance, in standard deviations, that none of a million trials has.
+const MISSING_BY_CHANCE: f64 = 5.0;
+
+/// A loss during one of so many parts of a trial may end it, and during one second at the least.
+const PARTS: [u64; 3] = [30, 10, 3];
+const LEAST_PART_NS: u64 = 1_000_000_000;
+
+/// That of a run without `--timeout`.
+const USUAL_TIMEOUT_NS: u64 = 5_000_000_000;
 
 #[cfg(test)]
 mod tests {

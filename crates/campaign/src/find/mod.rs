@@ -17,12 +17,15 @@ mod disturbed;
 mod error;
 mod finder;
 mod finding;
+mod goal;
+mod goals;
 #[cfg(test)]
 mod imaginary;
 mod lengths;
 mod mlrsearch;
 mod notes;
 mod options;
+mod order;
 mod quantities;
 mod ramp;
 mod refuse;
@@ -31,33 +34,39 @@ pub mod report;
 mod score;
 mod search;
 mod settings;
+#[cfg(test)]
+mod several;
 mod stair;
 mod trend;
 mod trial;
 #[cfg(test)]
 mod truth;
 mod window;
+mod written;
 
 pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
 pub use finder::{Finder, TrialsSoFar};
-pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+pub use finding::{FindNote, Finding, GoalFinding, IntervalKind, Outcome, Reason, Why};
+pub use goal::Goal;
+pub use goals::GoalSearch;
 pub use mlrsearch::{
-    Classified, DurationSums, ExceedRatios, GoalError, GoalResult, Irregular, LoadClass, MultipleLossRatio,
-    SearchGoal,
+    Classified, DurationSums, ExceedRatios, GoalResult, Irregular, LoadClass, MultipleLossRatio, SearchGoal,
 };
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;
 pub use search::Search;
 pub use settings::Settings;
 pub use stair::Stair;
-pub use trial::{OfCriterion, Purpose, Trial, TrialVerdict, Undecided};
+pub use trial::{OfCriterion, OfGoal, Purpose, Trial, TrialVerdict, Undecided};
 pub use window::Window;
+pub use written::GoalError;
 
 /// The campaign of a method.
 pub fn finder(settings: Settings) -> Box<dyn Finder> {
     match settings.method() {
+        Method::Search if settings.has_names() => Box::new(GoalSearch::new(settings)),
         Method::Search => Box::new(Search::new(settings)),
         Method::Stair => Box::new(Stair::new(settings)),
         Method::Ramp => Box::new(Ramp::new(settings)),

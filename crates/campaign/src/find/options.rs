@@ -11,7 +11,8 @@ pub struct Options {
     pub method: Option<String>,
     /// The criteria; none = the default.
     pub criteria: Vec<String>,
-    /// The goals of `mlrsearch`; none = the usual two.
+    /// Goals with names, each `NAME: CRITERION[, CRITERION…][, DURATION]`, of `mlrsearch` with its attributes; none =
+    /// the criteria above are the one goal, of `mlrsearch` the usual two.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub goals: Vec<String>,
     /// The first load.

@@ -47,19 +47,23 @@ pub(super) fn refuse_others(
     let of_search = "--method search";
     let of_trials = "methods with trials, not for a stair or a ramp";
     let one_run = matches!(method, Method::Stair | Method::Ramp);
-    let of_goals = method == Method::MlrSearch;
-    let has_trials = of_goals || method == Method::Search;
+    let is_mlrsearch = method == Method::MlrSearch;
+    let has_goals = is_mlrsearch || method == Method::Search;
     let others = [
         ("repeats", options.repeats.is_some() && !method.is_by_book(), "--method rfc2544 and rfc8219"),
-        ("trials", options.trials.is_some() && !has_trials, of_search),
+        ("trials", options.trials.is_some() && !has_goals, of_search),
         ("precision", options.precision.is_some() && (one_run || method == Method::Window), of_search),
         (
             "precision",
-            options.precision.is_some() && of_goals,
+            options.precision.is_some() && is_mlrsearch,
             "other methods; here give a goal its width=SHARE",
         ),
-        ("while", !options.criteria.is_empty() && of_goals, "other methods; here use --goal 'NAME: loss<=R'"),
-        ("goal", !options.goals.is_empty() && !of_goals, "--method mlrsearch"),
+        (
+            "while",
+            !options.criteria.is_empty() && is_mlrsearch,
+            "other methods; here use --goal 'NAME: loss<=R'",
+        ),
+        ("goal", !options.goals.is_empty() && !has_goals, "--method search and mlrsearch"),
         ("trial", options.trial.is_some() && one_run, of_trials),
         ("least", options.least.is_some() && (one_run || method == Method::Window), of_search),
         ("per-client", options.per_client.is_some() && what != What::Clients, "--find clients"),

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::imaginary::{Imaginary, Kind};
 use super::*;
-use crate::step::{Campaign, Step};
+use crate::step::Step;
 
 /// The outcome of a thousand searches.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub(super) struct Score {
     others: Vec<String>,
     pub(super) errors: Vec<f64>,
     trials: Vec<f64>,
+    /// Seconds of load.
+    pub(super) seconds: Vec<f64>,
     /// Trials, over the fewest that are possible.
     pub(super) ratios: Vec<f64>,
     widths: Vec<f64>,
@@ -30,7 +32,7 @@ pub(super) struct Score {
 
 pub(super) fn search(options: Options, server: &mut Imaginary) -> Finding {
     let settings = Settings::new(&options, &Draft::default()).unwrap();
-    let mut search = Search::new(settings);
+    let mut search = finder(settings);
     for _ in 0..2_000 {
         match search.next() {
             Step::Done(finding) => return finding,
@@ -83,7 +85,8 @@ fn noise_of(kind: Kind, limit: f64, options: &Options) -> f64 {
         let made = (0..TRIALS_FOR_NOISE).filter(|_| {
             let run = server.trial(&request);
             let trial = trial::Trial::of(1, Purpose::Near, load, 0, &run);
-            settings.criteria().judge(&run, &trial, &[]) == trial::Judged::default()
+            let judged = settings.criteria().judge(&run, &trial, &[]);
+            judged.unmet.is_empty() && judged.undecided.is_empty()
         });
         made.count() as f64 / TRIALS_FOR_NOISE as f64
     };
@@ -113,6 +116,7 @@ pub(super) fn of_each(
         let truth = server.limit_at(finding.trials.len() as f64 - 1.0);
         score.searches += 1;
         score.trials.push(finding.trials.len() as f64);
+        score.seconds.push(seconds_of(&finding));
         let purposes = finding.trials.iter().map(|trial| trial.purpose.text());
         purposes.for_each(|purpose| *score.purposes.entry(purpose).or_default() += 1);
         let Outcome::Capacity { load, from, to, .. } = finding.outcome else {
@@ -128,17 +132,22 @@ pub(super) fn of_each(
             if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
         score.ratios.push(finding.trials.len() as f64 / fewest(kind, start, truth, noise, half));
     }
-    for figures in [&mut score.errors, &mut score.trials, &mut score.ratios, &mut score.widths] {
+    for figures in
+        [&mut score.errors, &mut score.trials, &mut score.seconds, &mut score.ratios, &mut score.widths]
+    {
         figures.sort_by(f64::total_cmp);
     }
     eprintln!(
-        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?} \
+        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) load {:.0} s (p95 {:.0}) ratio {:.2} \
+         half {:.4} others {} {:?} \
          means {:?}",
         score.held,
         score.searches,
         median(&score.errors),
         median(&score.trials),
         score.trials[score.trials.len() * 95 / 100],
+        median(&score.seconds),
+        score.seconds[score.seconds.len() * 95 / 100],
         median(&score.ratios),
         median(&score.widths),
         score.others.len(),
@@ -148,17 +157,23 @@ pub(super) fn of_each(
     score
 }
 
+/// The seconds of load of a search.
+pub(super) fn seconds_of(finding: &Finding) -> f64 {
+    finding.trials.iter().map(|trial| trial.lasted_ns as f64 * 1e-9).sum()
+}
+
 pub(super) fn median(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 impl Score {
-    pub(super) fn is_true(&self, most_ratio: f64) {
+    pub(super) fn is_true(&self, most_ratio: f64, most_s: f64) {
         // Of few searches, two or three more may miss or take long by chance.
         let (percent, slack) = if self.searches < 1_000 { (86, 1.15) } else { (93, 1.0) };
         assert!(self.held * 100 >= self.searches * percent, "{} of {}", self.held, self.searches);
         assert!(median(&self.errors) <= 0.02, "{}", median(&self.errors));
         assert!(median(&self.ratios) <= most_ratio * slack, "{}", median(&self.ratios));
+        assert!(median(&self.seconds) <= most_s * slack, "{} s", median(&self.seconds));
     }
 }
 

@@ -13,48 +13,82 @@
 
 mod ending;
 mod evidence;
+mod length;
 mod limit;
 mod near;
 mod state;
+mod steer;
 
+use dnsdyno_plan::Draft;
 use dnsdyno_record::Digest;
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{Finding, Outcome};
+use super::lengths::conditions;
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, is_made, is_same_load};
 use crate::step::{Campaign, Request, Step};
-use state::{Next, UNDECIDED_OF_A_LOAD};
+use state::{Near, UNDECIDED_OF_A_LOAD};
 
 pub use state::Search;
+pub(super) use state::{Made, Next};
 
 impl Search {
     /// A search with these settings.
     pub fn new(settings: Settings) -> Search {
         let next = Next::Try(Purpose::WarmUp, settings.start);
-        Search { settings, trials: Vec::new(), cut: 0, belief: None, next }
+        Search { settings, trials: Vec::new(), cut: 0, belief: None, next, foreign: 0, steer: None, made: 0 }
     }
 
+    /// What is done next: for the limit, or, where that can be stated, beyond it.
     fn decide(&mut self) -> Next {
-        if let Some((purpose, load)) = self.again() {
-            return Next::Try(purpose, load);
-        }
-        if let Some(first) = self.warming() {
-            return first;
-        }
-        if let Some(next) = self.doubling() {
-            return next;
-        }
-        self.believe();
-        match self.near() {
+        match self.decide_near() {
             Some(next) => next,
             None => self.after(),
         }
     }
 
+    /// What is done next for the limit; `None` where it can be stated.
+    pub(super) fn decide_near(&mut self) -> Option<Next> {
+        if let Some((purpose, load)) = self.again() {
+            return Some(Next::Try(purpose, load));
+        }
+        if let Some(next) = self.warming().or_else(|| self.doubling()) {
+            return Some(next);
+        }
+        self.believe();
+        self.near()
+    }
+
+    /// Takes the record of a trial, and returns what it says about this goal.
+    pub(super) fn take(&mut self, run: &Digest, made: &Made) -> Trial {
+        self.made += 1;
+        let purpose = if made.is_own { made.purpose } else { self.purpose_of(made.purpose) };
+        let mut trial = Trial::of(self.made, purpose, made.load, made.rest_ns, run);
+        trial.planned_ns = trial.planned_ns.max(made.planned_ns);
+        trial.judge(self.settings.criteria.judge(run, &trial, &self.trials), run, is_made(run));
+        // One that was too short for the criteria of this goal, because another has asked for it, says nothing.
+        if !made.is_own && trial.is_of_few_queries() {
+            return trial;
+        }
+        self.foreign += usize::from(!made.is_own && purpose == Purpose::Near);
+        self.trials.push(trial.clone());
+        trial
+    }
+
+    /// What a trial for another goal is for this one.
+    fn purpose_of(&self, purpose: Purpose) -> Purpose {
+        match purpose {
+            Purpose::WarmUp | Purpose::Doubling | Purpose::Beyond | Purpose::Down => purpose,
+            _ if self.belief.is_some() => Purpose::Near,
+            _ => Purpose::Doubling,
+        }
+    }
+
     /// An undecided trial is made again, twice at the most, unless it shows that the limit is near.
     fn again(&self) -> Option<(Purpose, f64)> {
-        let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
+        let last =
+            self.trials.last().filter(|trial| trial.passed().is_none() && trial.number == self.made)?;
         if last.purpose == Purpose::Near && last.is_near_bound() {
             return None;
         }
@@ -69,7 +103,7 @@ impl Search {
     fn warming(&self) -> Option<Next> {
         let first: Vec<&Trial> =
             self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).collect();
-        if first.iter().all(|trial| trial.passed().is_none()) {
+        if self.clean().next().is_none() {
             let lowest = self.settings.least;
             return match self.trials.iter().any(|trial| is_same_load(trial.load, lowest)) {
                 // Each was repeated before: this load and the lowest cannot be had.
@@ -85,7 +119,7 @@ impl Search {
 
     /// Doubles the load; where the first load is too much, tries the lowest one. `None` when there is a bracket.
     fn doubling(&self) -> Option<Next> {
-        let warm = self.warm_ups().last()?;
+        let warm = self.warm_ups().last().or_else(|| self.clean().next())?;
         let Settings { least, .. } = self.settings;
         if warm.passed() == Some(false) {
             let at_lowest: Vec<bool> = self
@@ -110,11 +144,61 @@ impl Search {
         Some(Next::Try(Purpose::Doubling, self.settings.rounded((highest * 2.0).min(ceiling))))
     }
 
-    fn request(&self, purpose: Purpose, load: f64) -> Request {
-        self.settings.request(purpose, load, self.rest_ns(purpose))
+    /// The interval so far; `None` before the first trial near the limit.
+    pub(super) fn interval_now(&self) -> Option<(f64, f64)> {
+        self.belief.as_ref().map(|near| self.interval(near))
     }
 
-    fn rest_ns(&self, purpose: Purpose) -> u64 {
+    /// Half of the width of that, as a share of the load.
+    pub(super) fn half_width_now(&self) -> Option<f64> {
+        self.belief.as_ref().map(Near::half_width)
+    }
+
+    /// Half of the width of the interval that is wanted.
+    pub(super) fn precision(&self) -> f64 {
+        self.settings.precision
+    }
+
+    /// How long a load must be held, where the goal says so.
+    pub(super) fn held_ns(&self) -> Option<u64> {
+        self.settings.held_ns
+    }
+
+    /// How much a trial near the limit at this load tells, in bits.
+    pub(super) fn tells(&self, load: f64) -> f64 {
+        self.belief.as_ref().map_or(0.0, |near| near.belief.tells(load))
+    }
+
+    /// Takes where shorter trials have shown the limit to be; returns whether that is news.
+    pub(super) fn steer_to(&mut self, shown: Option<(f64, f64)>) -> bool {
+        let is_news = self.steer != shown;
+        self.steer = shown;
+        is_news
+    }
+
+    /// The length that a trial which is not near the limit needs for the criteria, while the limit is not known.
+    pub(super) fn needed_ns(&self, purpose: Purpose, load: f64) -> u64 {
+        match purpose {
+            Purpose::WarmUp | Purpose::Doubling | Purpose::Lowest if self.belief.is_none() => {
+                self.settings.far_ns(load)
+            }
+            _ => 0,
+        }
+    }
+
+    fn request(&self, purpose: Purpose, load: f64) -> Request {
+        let lasts_ns = self.lasts_ns(purpose, load);
+        let request = self.settings.request_of(purpose, load, lasts_ns, self.rest_ns(purpose));
+        let stop = conditions(&self.certain_losses(load, lasts_ns));
+        Request { draft: Draft { stop_when: stop, ..request.draft }, ..request }
+    }
+
+    /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails.
+    pub(super) fn certain_losses(&self, load: f64, lasts_ns: u64) -> Vec<(u64, f64)> {
+        self.settings.certain_losses(load, lasts_ns, self.usual_loss())
+    }
+
+    pub(super) fn rest_ns(&self, purpose: Purpose) -> u64 {
         let after_failure = self.follows_failure(self.trials.len());
         match purpose {
             _ if self.trials.is_empty() => 0,
@@ -137,10 +221,8 @@ impl Campaign for Search {
 
     fn learn(&mut self, run: &Digest) {
         let Next::Try(purpose, load) = self.next else { return };
-        let rest_ns = self.rest_ns(purpose);
-        let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
-        trial.judge(self.settings.criteria.judge(run, &trial, &self.trials), run, is_made(run));
-        self.trials.push(trial);
+        let (planned_ns, rest_ns) = (self.lasts_ns(purpose, load), self.rest_ns(purpose));
+        self.take(run, &Made { purpose, load, planned_ns, rest_ns, is_own: true });
         self.next = self.decide();
     }
 
@@ -151,7 +233,7 @@ impl Campaign for Search {
 
 impl Finder for Search {
     fn made(&self) -> TrialsSoFar<'_> {
-        let bracket = self.belief.as_ref().map(|near| self.interval(near));
+        let bracket = self.interval_now();
         TrialsSoFar { trials: &self.trials, bracket }
     }
 }

@@ -7,11 +7,13 @@ use dnsdyno_text::units::{length, rate};
 
 use super::criteria::Criteria;
 use super::error::FindError;
+use super::goal::Goal;
 use super::mlrsearch::goal::SearchGoal;
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
 use super::trial::Purpose;
+use super::written::GoalError;
 use crate::step::Request;
 
 /// The settings of a search, validated.
@@ -19,9 +21,12 @@ use crate::step::Request;
 pub struct Settings {
     pub(super) method: Method,
     pub(super) what: What,
+    /// The criteria of a trial; of several goals, those of the first.
     pub(super) criteria: Criteria,
+    /// What is searched for, at least one; none of `mlrsearch`.
+    pub(super) goals: Vec<Goal>,
     /// The goals of `mlrsearch`, the strictest first; none of another method.
-    pub(super) goals: Vec<SearchGoal>,
+    pub(super) search_goals: Vec<SearchGoal>,
     /// Everything but the load.
     pub(super) draft: Draft,
     pub(super) start: f64,
@@ -31,6 +36,8 @@ pub struct Settings {
     pub(super) trial_ns: u64,
     /// Whether the user gave that.
     pub(super) is_trial_given: bool,
+    /// How long a load must be held, where the goal says so.
+    pub(super) held_ns: Option<u64>,
     /// The usual lowest load, where trials at it would be too long and the user gave none.
     pub(super) raised_from: Option<f64>,
     pub(super) rest_ns: u64,
@@ -44,8 +51,7 @@ pub struct Settings {
 impl Settings {
     /// The length of a trial at a load: as long as the criteria need, at the least.
     pub fn trial_ns(&self, load: f64) -> u64 {
-        let needed_ms = self.criteria.queries_needed() as f64 / self.qps(load) * 1e3;
-        ((needed_ms.ceil() * 1e6) as u64).max(self.trial_ns)
+        self.needed_ns(load).max(self.trial_ns).max(self.held_ns.unwrap_or(0))
     }
 
     /// Validates the options of a search; `draft` are those of its runs.
@@ -58,15 +64,10 @@ impl Settings {
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
         if method == Method::MlrSearch {
-            return Settings::of_goals(options, draft);
+            return Settings::of_mlrsearch(options, draft);
         }
-        let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
-        let criteria = match (method, options.criteria.is_empty()) {
-            (Method::Rfc2544 | Method::Rfc8219, true) => {
-                Criteria { expectations: vec![Expectation::parse("loss=0")?], no_loss_beyond_chance: false }
-            }
-            _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
-        };
+        let goals = goals(options, method)?;
+        let queries_needed = goals.iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let (usual_start, usual_least, usual_most) = what.usual_loads();
         let least = load("least", options.least.as_deref())?;
         let most = load("most", options.most.as_deref())?;
@@ -77,7 +78,7 @@ impl Settings {
         let queries_each = if what == What::Clients { per_client } else { 1.0 };
         // The usual lowest load is none that needs hours; one that the user wants is tried however long it takes.
         let longest_s = trial_ns.unwrap_or(0).max(LONGEST_TRIAL_NS) as f64 * 1e-9;
-        let fewest = (criteria.queries_needed() as f64 / longest_s / queries_each).ceil();
+        let fewest = (queries_needed as f64 / longest_s / queries_each).ceil();
         let fits_least = usual_least.max(fewest).min(most.or(start).unwrap_or(f64::INFINITY));
         let lowest = least.unwrap_or(fits_least);
         let most_load = most.unwrap_or(usual_most.max(lowest));
@@ -91,6 +92,7 @@ impl Settings {
             most: most_load,
             trial_ns: trial_ns.unwrap_or(TRIAL_NS),
             is_trial_given: options.trial.is_some(),
+            held_ns: None,
             raised_from: None,
             rest_ns: match options.rest.as_deref() {
                 Some(text) if text.trim() == "0" => 0,
@@ -100,11 +102,13 @@ impl Settings {
                 None => REST_NS,
             },
             precision: precision(options.precision.as_deref(), method)?,
-            most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?.unwrap_or(MOST_TRIALS),
+            most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?
+                .unwrap_or(usual_trials(&goals)),
             per_client_qps: per_client,
             repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
-            criteria,
-            goals: Vec::new(),
+            criteria: goals.first().map_or(Criteria::new(Vec::new()), |goal| goal.criteria.clone()),
+            goals,
+            search_goals: Vec::new(),
         };
         if method == Method::Rfc8219 && draft.timeout.is_none() {
             settings.draft.timeout = Some("1s".to_owned());
@@ -124,7 +128,7 @@ impl Settings {
     }
 
     /// Those of `mlrsearch`: as of a search, but with goals instead of criteria.
-    fn of_goals(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
+    fn of_mlrsearch(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
         let shared = Options { method: None, goals: Vec::new(), ..options.clone() };
         let mut settings = Settings::new(&shared, draft)?;
         let final_ns = options.trial.is_some().then_some(settings.trial_ns);
@@ -143,7 +147,7 @@ impl Settings {
             settings.raised_from = Some(settings.least);
             settings.least = raised;
         }
-        settings.goals = goals;
+        (settings.goals, settings.search_goals) = (Vec::new(), goals);
         let longest_ns = settings.longest_ns();
         if longest_ns > MONTH_NS { Err(FindError::TooLong(length(longest_ns))) } else { Ok(settings) }
     }
@@ -171,16 +175,28 @@ impl Settings {
         self.what
     }
 
-    /// The goals of `mlrsearch`.
-    pub fn goals(&self) -> &[SearchGoal] {
+    /// What is searched for: one goal without a name, or several with names; none of `mlrsearch`.
+    pub fn goals(&self) -> &[Goal] {
         &self.goals
     }
 
-    /// What a trial must show, as text, one each.
-    pub fn criteria_texts(&self) -> Vec<String> {
-        match self.method {
-            Method::MlrSearch => self.goals.iter().map(SearchGoal::text).collect(),
-            _ => self.criteria.texts(),
+    /// The goals of `mlrsearch`.
+    pub fn search_goals(&self) -> &[SearchGoal] {
+        &self.search_goals
+    }
+
+    /// Whether its goals have names.
+    pub(super) fn has_names(&self) -> bool {
+        self.goals.iter().any(|goal| goal.name.is_some())
+    }
+
+    /// The settings of a search for one goal.
+    pub(super) fn of_goal(&self, goal: &Goal) -> Settings {
+        Settings {
+            criteria: goal.criteria.clone(),
+            held_ns: goal.held_ns,
+            goals: vec![goal.clone()],
+            ..self.clone()
         }
     }
 
@@ -222,10 +238,23 @@ impl Settings {
         let run_ns = match self.method {
             Method::Ramp => self.ramp_ns(),
             Method::Stair => self.stair_steps().saturating_mul(self.hold_ns()),
-            _ => self.trial_ns(self.least),
+            _ => {
+                let of_goals = self.goals.iter().map(|goal| self.of_goal(goal).trial_ns(self.least));
+                of_goals.max().unwrap_or(0).max(self.trial_ns(self.least))
+            }
         };
         let each = run_ns.saturating_add(timeout_ns).saturating_add(self.rest_ns.saturating_mul(4));
         each.saturating_mul(self.most_runs())
+    }
+
+    /// The shortest trial with the queries that the criteria need.
+    pub(super) fn needed_ns(&self, load: f64) -> u64 {
+        self.length_of(self.criteria.queries_needed() as f64, load)
+    }
+
+    /// How long so many queries take at a load.
+    pub(super) fn length_of(&self, queries: f64, load: f64) -> u64 {
+        ((queries / self.qps(load) * 1e3).ceil() * 1e6) as u64
     }
 
     /// Queries per second of a load.
@@ -238,9 +267,13 @@ impl Settings {
         rounded_load(load, self.what == What::Clients)
     }
 
-    /// The run of a trial.
+    /// The run of a trial of the usual length.
     pub(super) fn request(&self, purpose: Purpose, load: f64, rest_ns: u64) -> Request {
-        let lasts_ns = self.trial_ns(load);
+        self.request_of(purpose, load, self.trial_ns(load), rest_ns)
+    }
+
+    /// The run of a trial.
+    pub(super) fn request_of(&self, purpose: Purpose, load: f64, lasts_ns: u64, rest_ns: u64) -> Request {
         let mut draft = Draft {
             rate: Some(format_rate_qps(self.qps(load))),
             duration: Some(format_duration_ns(lasts_ns)),
@@ -262,7 +295,12 @@ impl Settings {
 
     /// What all trials have.
     pub(super) fn of_trials(&self, lasts_ns: u64) -> Draft {
-        let expect: Vec<String> = self.criteria.expectations.iter().map(|one| one.text.clone()).collect();
+        let mut expect: Vec<String> = Vec::new();
+        for expected in self.goals.iter().flat_map(|goal| &goal.criteria.expectations) {
+            if !expect.contains(&expected.text) {
+                expect.push(expected.text.clone());
+            }
+        }
         let interval_ns = (lasts_ns / ROWS_OF_TRIAL / 1_000_000 * 1_000_000).clamp(20_000_000, 1_000_000_000);
         Draft {
             expect: (!expect.is_empty()).then_some(expect),
@@ -294,6 +332,31 @@ impl Settings {
     }
 }
 
+/// The goals with names, or the one goal that the criteria are.
+fn goals(options: &Options, method: Method) -> Result<Vec<Goal>, FindError> {
+    if !options.goals.is_empty() {
+        return match options.criteria.is_empty() {
+            true => Ok(Goal::read_all(&options.goals).map_err(Box::new)?),
+            false => Err(Box::new(GoalError::BesideWhile).into()),
+        };
+    }
+    let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
+    let criteria = match (method, options.criteria.is_empty()) {
+        (Method::Rfc2544 | Method::Rfc8219, true) => {
+            Criteria { expectations: vec![Expectation::parse("loss=0")?], no_loss_beyond_chance: false }
+        }
+        _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
+    };
+    Ok(vec![Goal { name: None, criteria, held_ns: None }])
+}
+
+/// The most trials where the user gives no number: more for each goal after the first, and for each goal with a
+/// duration, whose limit short trials look for before the long ones.
+fn usual_trials(goals: &[Goal]) -> u32 {
+    let searches = goals.len() + goals.iter().filter(|goal| goal.held_ns.is_some()).count();
+    MOST_TRIALS + MORE_TRIALS * (searches.saturating_sub(1) as u32)
+}
+
 /// A load with four digits; clients are whole.
 pub(super) fn rounded_load(load: f64, is_whole: bool) -> f64 {
     let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
@@ -320,6 +383,9 @@ const RAMP_NS: u64 = 60_000_000_000;
 const HOLD_NS: u64 = 60_000_000_000;
 
 const MOST_TRIALS: u32 = 60;
+
+/// A goal after the first shares half of its trials with the others.
+const MORE_TRIALS: u32 = 30;
 
 /// RFC 9971 has no bound. Two goals with the usual settings take about twenty trials without noise.
 const MOST_TRIALS_OF_GOALS: u32 = 1_000;

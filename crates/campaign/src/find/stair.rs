@@ -71,7 +71,8 @@ impl Stair {
         }
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
+        let (goals, belief) = (Vec::new(), Vec::new());
+        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
     }
 }
 

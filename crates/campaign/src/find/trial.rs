@@ -7,6 +7,7 @@ use dnsdyno_measure::{BoundedLatency, Bounds, Tally};
 use dnsdyno_plan::expect::{Metric, QueryCount};
 use dnsdyno_record::expect::{Ends, Measured, measure_row, measure_run};
 use dnsdyno_record::figures::{judged, lost, rate_qps};
+use dnsdyno_record::held::growth_of_run;
 use dnsdyno_record::{Digest, Row};
 
 use crate::doubts::{met, of_the_load};
@@ -22,6 +23,8 @@ pub struct Trial {
     pub load: f64,
     /// How long its load lasted, in ns.
     pub lasted_ns: u64,
+    /// How long it was to last, in ns: longer where it was ended because it had failed for certain.
+    pub planned_ns: u64,
     /// Until its last query had ended, with the pause before it, in ns.
     pub took_ns: u64,
     /// Queries that count for the server.
@@ -34,6 +37,11 @@ pub struct Trial {
     pub errors: u64,
     /// Queries answered, per second.
     pub answered_qps: f64,
+    /// The part of its load that the server has kept up with: without the lost queries, and without those by which a
+    /// queue has grown. Above the limit it says where the limit may be; nothing but the next load follows from it.
+    pub kept_up: f64,
+    /// The largest of its latencies with a bound, as a multiple of that; `None` where none was measured.
+    pub of_bound: Option<f64>,
     /// Half of the queries took no longer; `None` where too few were sent.
     pub p50: Option<Bounds>,
     /// 99 of 100.
@@ -42,8 +50,21 @@ pub struct Trial {
     pub timeout_ns: u64,
     /// The mean latency of the answered, in ns.
     pub mean_ns: Option<u64>,
+    /// What it says; of several goals, about the first.
+    pub verdict: TrialVerdict,
+    /// What it says about each goal, in their order; none in a search without named goals.
+    pub goals: Vec<OfGoal>,
+}
+
+/// What a trial says about a goal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfGoal {
+    /// The name of the goal.
+    pub goal: String,
     /// What it says.
     pub verdict: TrialVerdict,
+    /// Whether it was long enough for it.
+    pub is_long_enough: bool,
 }
 
 /// What a trial is for.
@@ -145,6 +166,8 @@ impl Undecided {
 pub(super) struct Judged {
     pub(super) unmet: Vec<OfCriterion>,
     pub(super) undecided: Vec<OfCriterion>,
+    /// The largest latency, as a multiple of its bound.
+    pub(super) of_bound: Option<f64>,
 }
 
 impl Trial {
@@ -168,6 +191,11 @@ impl Trial {
         }
     }
 
+    /// Whether it had too few queries for the criteria, and that is all that is undecided.
+    pub(super) fn is_of_few_queries(&self) -> bool {
+        matches!(&self.verdict, TrialVerdict::Undecided(undecided) if undecided.is_of_few_queries())
+    }
+
     /// The share of queries without an answer in time.
     pub fn loss(&self) -> f64 {
         if self.queries == 0 { 0.0 } else { self.lost as f64 / self.queries as f64 }
@@ -177,7 +205,9 @@ impl Trial {
     pub(super) fn of(number: u32, purpose: Purpose, load: f64, rest_ns: u64, run: &Digest) -> Trial {
         let took_ns = run.to_ns().saturating_add(rest_ns);
         let shown = (run.tally(), run.percentiles(), measure_run(LOST, run));
-        Trial::with(number, purpose, load, (run.schedule_ns(), took_ns), run, shown)
+        let trial = Trial::with(number, purpose, load, (run.schedule_ns(), took_ns), run, shown);
+        let growth = growth_of_run(run).map_or(0.0, |growth| growth.ns_per_s() as f64 * 1e-9);
+        Trial { kept_up: trial.kept_up / (1.0 + growth), ..trial }
     }
 
     /// Those of a row of a run, which is a step of its load.
@@ -201,28 +231,35 @@ impl Trial {
             (Measured::Part { part, .. }, Measured::Partial { .. }) => *part,
             _ => 0,
         };
+        let (queries, lost) = (judged(tally), lost(tally));
+        let answered = 1.0 - lost.saturating_sub(ours) as f64 / queries.max(1) as f64;
         Trial {
             number,
             purpose,
             load,
             lasted_ns,
+            planned_ns: lasted_ns,
             took_ns,
-            queries: judged(tally),
-            lost: lost(tally),
+            queries,
+            lost,
             ours,
             errors: ERRORS.into_iter().map(|rcode| tally.rcodes.of(rcode)).sum(),
             answered_qps: rate_qps(tally.ends.answered, lasted_ns),
+            kept_up: load * answered,
+            of_bound: None,
             p50: percentiles.at(0.5),
             p99: percentiles.at(0.99),
             timeout_ns: run.header.timeout_ns,
             mean_ns: run.header.latency_of(tally).answered.mean_ns(),
             verdict: TrialVerdict::Passed,
+            goals: Vec::new(),
         }
     }
 
     /// Gives it its verdict. A load that was not made as it was asked for is not held, whatever was measured.
     pub(super) fn judge(&mut self, judged: Judged, run: &Digest, is_made: bool) {
-        let Judged { unmet, undecided } = judged;
+        let Judged { unmet, undecided, of_bound } = judged;
+        self.of_bound = of_bound;
         self.verdict = match (unmet.is_empty(), undecided.is_empty() && is_made) {
             (false, _) => TrialVerdict::Failed(unmet),
             (true, true) => TrialVerdict::Passed,

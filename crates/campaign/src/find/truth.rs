@@ -12,11 +12,17 @@ const TUNED: u64 = 7;
 const FRESH: u64 = 4_112_026;
 
 /// The seed of the thousand: that of the environment, or the fresh one.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(FRESH)
 }
 
+/// How many searches of each kind: a thousand, or what the environment says.
+pub(super) fn searches() -> u64 {
+    std::env::var(COUNT_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(ALL)
+}
+
 const SEED_VARIABLE: &str = "DNSDYNO_TRUTH_SEED";
+const COUNT_VARIABLE: &str = "DNSDYNO_TRUTH_COUNT";
 
 /// Of each kind; all of them with `--ignored`.
 const FEW: u64 = 25;
@@ -27,11 +33,11 @@ const WIDE: (f64, f64) = (3_000.0, 300_000.0);
 const RATIO: f64 = 2.0;
 
 /// The same for a queue with four servers: a little more than the twice that is wanted.
-const RATIO_MDC: f64 = 2.2;
+const RATIO_MDC: f64 = 2.1;
 
 /// The same where the limit moves slowly, by less in a trial than the interval is wide: that must be told from noise.
 /// This is more than the twice that is wanted.
-const RATIO_DRIFT: f64 = 3.1;
+const RATIO_DRIFT: f64 = 2.7;
 
 /// Arrivals at which p99 is 2.5 times the service time in M/D/4, for a service time of 2 ms: by a simulation of
 /// 1,500,000 queries at each of nine rates.
@@ -55,40 +61,43 @@ fn of_queues(criterion: &str) -> Options {
 }
 
 macro_rules! truths {
-    ($($name:ident: $kind:expr, $noise:expr, $options:expr, $limits:expr, $ratio:expr;)+) => {
+    ($($name:ident: $kind:expr, $noise:expr, $options:expr, $limits:expr, $ratio:expr, $most_s:expr;)+) => {
         $(
             #[test]
             fn $name() {
-                of_each($kind, $noise, &$options, $limits, (TUNED, FEW)).is_true($ratio);
+                of_each($kind, $noise, &$options, $limits, (TUNED, FEW)).is_true($ratio, $most_s);
             }
         )+
 
         /// The measure of the method: `cargo test --release -p dnsdyno-campaign a_thousand -- --ignored --nocapture`,
-        /// with another seed by `DNSDYNO_TRUTH_SEED`.
+        /// with another seed by `DNSDYNO_TRUTH_SEED`, fewer of them by `DNSDYNO_TRUTH_COUNT`.
         mod a_thousand {
             use super::*;
             $(
                 #[test]
                 #[ignore = "a thousand of each take minutes"]
                 fn $name() {
-                    of_each($kind, $noise, &$options, $limits, (seed(), ALL)).is_true($ratio);
+                    of_each($kind, $noise, &$options, $limits, (seed(), searches())).is_true($ratio, $most_s);
                 }
             )+
         }
     };
 }
 
+// The last figure: the most seconds of load, as a median. Trials of one length took 190 s for a hard limit, 420 s with
+// noise; what the others took then is their bound.
 truths! {
-    a_hard_limit: Kind::Hard, 0.0, options(&[]), WIDE, RATIO;
-    a_noise_of_3_percent: Kind::Noise(0.03), 0.03, options(&[]), WIDE, RATIO;
-    a_collapse: Kind::Collapse, 0.0, options(&[]), WIDE, RATIO;
-    a_limit_that_is_lower_after_an_overload: Kind::Hysteresis(0.8), 0.0, options(&[]), WIDE, RATIO;
-    a_limit_that_drifts: Kind::Drift(-0.003), 0.0, options(&[]), WIDE, RATIO_DRIFT;
-    a_receive_queue_that_absorbs_bursts: Kind::Queue(0.5), 0.0, options(&["loss<0.1%"]), WIDE, RATIO;
-    bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO;
+    a_hard_limit: Kind::Hard, 0.0, options(&[]), WIDE, RATIO, 90.0;
+    a_noise_of_3_percent: Kind::Noise(0.03), 0.03, options(&[]), WIDE, RATIO, 300.0;
+    a_collapse: Kind::Collapse, 0.0, options(&[]), WIDE, RATIO, 190.0;
+    a_limit_that_is_lower_after_an_overload: Kind::Hysteresis(0.8), 0.0, options(&[]), WIDE, RATIO, 270.0;
+    a_limit_that_drifts: Kind::Drift(-0.003), 0.0, options(&[]), WIDE, RATIO_DRIFT, 310.0;
+    a_receive_queue_that_absorbs_bursts: Kind::Queue(0.5), 0.0, options(&["loss<0.1%"]), WIDE, RATIO, 190.0;
+    bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO, 210.0;
     random_arrivals_and_four_servers: Kind::Mdc(0.002), DRAWN, of_queues("p99<5ms"),
-        (P99_IS_5_MS, P99_IS_5_MS), RATIO_MDC;
-    random_arrivals_and_random_service: Kind::Mm1(0.01), DRAWN, of_queues("p99<10ms"), (1_500.0, 2_500.0), RATIO;
+        (P99_IS_5_MS, P99_IS_5_MS), RATIO_MDC, 720.0;
+    random_arrivals_and_random_service: Kind::Mm1(0.01), DRAWN, of_queues("p99<10ms"), (1_500.0, 2_500.0),
+        RATIO, 840.0;
 }
 
 /// Where trials differ by more, the precision that is wanted is not reached with the usual number of trials.
@@ -96,7 +105,7 @@ mod a_thousand_with_more_noise {
     use super::*;
 
     fn of(noise: f64) {
-        let score = of_each(Kind::Noise(noise), noise, &options(&[]), WIDE, (seed(), ALL));
+        let score = of_each(Kind::Noise(noise), noise, &options(&[]), WIDE, (seed(), searches()));
         assert!(score.held * 100 >= score.searches * 87, "{} of {}", score.held, score.searches);
         assert!(median(&score.errors) <= 0.02 && median(&score.ratios) <= RATIO);
     }

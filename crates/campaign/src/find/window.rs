@@ -93,7 +93,8 @@ impl Window {
         notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
+        let (goals, belief) = (Vec::new(), Vec::new());
+        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
     }
 
     fn knee_note(&self, knee: &Trial) -> FindNote {

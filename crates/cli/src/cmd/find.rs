@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json, finding_text, trial_head, trial_line};
-use dnsdyno_campaign::find::{Finding, Method, Options, Settings, TrialsSoFar, What};
+use dnsdyno_campaign::find::{Finding, Goal, Method, Options, SearchGoal, Settings, TrialsSoFar, What};
 use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, Search, Tell};
 use dnsdyno_executor::{CarriedOut, MakeError};
@@ -30,10 +30,12 @@ pub(crate) struct FindFlags {
     /// beyond chance, and p99<=100ms]
     #[arg(long = "while", value_name = "EXPECTATION", help_heading = SEARCH)]
     while_: Vec<String>,
-    /// With --method mlrsearch: a Search Goal of RFC 9971, 'NAME: loss<=R', and then, each after a comma, its final
-    /// trial duration ('60 s'), sum=T (decides a load), exceed=SHARE (of that which may lose more), width=SHARE
-    /// (between its bounds) and initial=T (of the first trials); may be repeated [default: 'lossless: loss=0' and
-    /// 'partial: loss<=0.5%', each with 10 s, sum=30 s, exceed=50%, width=0.5%, initial=1 s]
+    /// A goal, 'NAME: CRITERIA', with how long a trial must hold it if that matters: 'held: loss<0.1%, 60 s'; may be
+    /// repeated, each trial is judged for all of them. With --method mlrsearch a Search Goal of RFC 9971, 'NAME:
+    /// loss<=R', with its final trial duration and, each after a comma, sum=T (decides a load), exceed=SHARE (of that
+    /// which may lose more), width=SHARE (between its bounds) and initial=T (of the first trials) [default: one goal,
+    /// the criteria of --while; of mlrsearch 'lossless: loss=0' and 'partial: loss<=0.5%', each with 10 s, sum=30 s,
+    /// exceed=50%, width=0.5%, initial=1 s]
     #[arg(long = "goal", value_name = "GOAL", help_heading = SEARCH)]
     goals: Vec<String>,
     /// What is searched for: qps, connections (per second, one query each) or clients (held, each with
@@ -53,7 +55,8 @@ pub(crate) struct FindFlags {
     /// The highest load that is tried; the end of a stair or a ramp; the largest window
     #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
     most: Option<String>,
-    /// The length of each trial; longer where its load has too few queries for the criteria [default: 10s]
+    /// The length of a trial near the limit; longer where its load has too few queries for the criteria [default: 5s,
+    /// and 8s once trials contradict each other; of other methods than search 10s]
     #[arg(long, value_name = "T", help_heading = SEARCH)]
     trial: Option<String>,
     /// The pause between trials; four times as long after one that failed [default: 500ms]
@@ -62,7 +65,8 @@ pub(crate) struct FindFlags {
     /// Search until the 95 % interval is so narrow: plus or minus this share [default: 2%]
     #[arg(long, value_name = "SHARE", help_heading = SEARCH)]
     precision: Option<String>,
-    /// End after this many trials, with the interval that there is then [default: 60]
+    /// End after this many trials, with the interval that there is then [default: 60, and 30
+    /// for each further goal and each goal with a duration; of mlrsearch 1000]
     #[arg(long, value_name = "N", help_heading = SEARCH)]
     trials: Option<String>,
     /// With --find clients: queries per second of each client [default: 1]
@@ -112,13 +116,13 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
         return write!(std::io::stdout(), "{}", dry_run(&settings)).map(|()| OK).map_err(Failure::run_failed);
     }
     let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("find"));
-    let kept = json!({ "verb": "find", "options": options, "draft": draft });
+    let kept = json!({ "verb": "find", "version": Search::VERSION, "options": options, "draft": draft });
     let control = Arc::new(Control::default());
     handle_signals(Arc::clone(&control), Arc::new(|| ())).map_err(Failure::run_failed)?;
     let mut told =
         TrialPrinter { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
     if !flags.quiet {
-        print_error(&format!("criteria: {}", settings.criteria_texts().join(", ")));
+        criteria(&settings).iter().for_each(|line| print_error(line));
         settings.notices().iter().for_each(|notice| print_error(notice));
     }
     let search = Search {
@@ -227,27 +231,50 @@ impl Tell for TrialPrinter {
     }
 }
 
+/// The criteria of a trial, a line for each goal.
+fn criteria(settings: &Settings) -> Vec<String> {
+    let line = |goal: &Goal| {
+        let name = goal.name.as_ref().map_or("criteria".to_owned(), |name| format!("goal {name}"));
+        let held = goal.held_ns.map(|held_ns| format!(", held for {}", length(held_ns))).unwrap_or_default();
+        format!("{name}: {}{held}", goal.criteria.texts().join(", "))
+    };
+    let by_the_rfc = |goal: &SearchGoal| format!("goal {}", goal.text());
+    let of_mlrsearch = settings.search_goals().iter().map(by_the_rfc);
+    settings.goals().iter().map(line).chain(of_mlrsearch).collect()
+}
+
 /// What would be done.
 fn dry_run(settings: &Settings) -> String {
     let unit = settings.what().unit();
     let (start, least, most) = settings.loads();
-    let criteria = settings.criteria();
-    let between = if settings.method() == Method::MlrSearch { "\n           " } else { ", " };
-    let mut lines = vec![
-        format!("method     {}", settings.method().name()),
-        format!("criteria   {}", settings.criteria_texts().join(between)),
-        format!(
-            "loads      first {} {unit}, at least {}, at the most {}",
-            rate(start),
-            rate(least),
-            rate(most)
-        ),
-    ];
+    let mut lines = vec![format!("method     {}", settings.method().name())];
+    match settings.goals() {
+        [goal] if goal.name.is_none() => {
+            lines.push(format!("criteria   {}", goal.criteria.texts().join(", ")));
+        }
+        _ => lines.extend(criteria(settings)),
+    }
+    lines.push(format!(
+        "loads      first {} {unit}, at least {}, at the most {}",
+        rate(start),
+        rate(least),
+        rate(most)
+    ));
     if !matches!(settings.method(), Method::Stair | Method::Ramp | Method::MlrSearch) {
-        let needed = count(criteria.queries_needed());
-        let trial = length(settings.trial_ns(start));
+        let needed = settings.goals().iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
+        let trial = length(settings.first_ns());
+        let near = settings.usual_lengths_ns().map(|(usual, noisy)| match usual == noisy {
+            true => format!(", {} near the limit", length(usual)),
+            false => format!(
+                ", {} near the limit, {} where trials contradict each other",
+                length(usual),
+                length(noisy)
+            ),
+        });
         lines.push(format!(
-            "trials     {trial} at the first load; the criteria need {needed} queries in each"
+            "trials     {trial} at the first load{}; the criteria need {} queries in each",
+            near.unwrap_or_default(),
+            count(needed)
         ));
     }
     lines.extend(settings.notices().into_iter().map(|notice| format!("           {notice}")));
@@ -270,6 +297,7 @@ const EXAMPLES: &str = "\
 Examples:
   dnsdyno find -s 192.0.2.53 -d queries.txt
   dnsdyno find -s 192.0.2.53 -d queries.txt --while 'loss<0.1%' --while 'p99<5ms'
+  dnsdyno find -s 192.0.2.53 -d queries.txt --goal 'fast: p99<5ms' --goal 'held: loss<0.1%, 60 s'
   dnsdyno find -s 192.0.2.53 -d queries.txt --transport tcp --find connections
   dnsdyno find -s 192.0.2.53 -d queries.txt --transport dot --find clients --per-client 0.1
   dnsdyno find -s 192.0.2.53 -d queries.txt --method stair --from 2k --most 25k --step 1k --hold 60s

@@ -78,6 +78,7 @@
 //! | [`alone::outside`] | comparisons with the past and with results of other programs; the jobs of docs/ci.md |
 //! | [`beside::output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`beside::find`] | the limit of a server: found or bounded, resumed, refused |
+//! | [`beside::goals`] | several goals in one search: each with a limit that is true, refused |
 //! | [`beside::provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
 //! | [`beside::world`] | the Internet in a box: resolvers from cold, the book and their counters, the same world again
 //! |
@@ -137,6 +138,7 @@ mod beside {
     pub(crate) mod faults;
     pub(crate) mod find;
     pub(crate) mod full_disk;
+    pub(crate) mod goals;
     pub(crate) mod history;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;

@@ -59,7 +59,7 @@ pub(super) fn search(
     settings.notices().iter().for_each(|notice| watcher.goes_on(notice));
     let mut told = TrialReporter { method: settings.method(), lines: 0, watcher };
     // The server is another process at another port after each start, but the same server.
-    let kept = json!({ "options": options });
+    let kept = json!({ "version": Search::VERSION, "options": options });
     let (options, observer, tell) = (&kept, &mut (), &mut told);
     let search = Search { settings, options, folder, runner, control, observer, tell };
     match search.carry_out() {

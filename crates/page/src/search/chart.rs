@@ -9,7 +9,7 @@
 //!     2k   5k   10k   20k     loads by their ratios, because a search doubles them
 //! ```
 
-use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding};
+use dnsdyno_campaign::find::report::{FoundOutcome, FoundTrial, FoundVerdict, ReadFinding};
 use dnsdyno_text::svg::{Axis, Frame, line, polyline, round_step, text};
 use dnsdyno_text::units::{duration, percent, rate};
 use dnsdyno_text::{escaped, safe};
@@ -169,7 +169,13 @@ impl Chart<'_> {
 
     /// The interval of the limit as a band, and the limit as a line; of a limit that is at least so high, the line.
     fn limit(&self, found: &ReadFinding, frame: &Frame) -> String {
-        let outcome = &found.outcome;
+        match found.has_names() {
+            true => found.goals.iter().map(|goal| self.limit_of(&goal.outcome, frame)).collect(),
+            false => self.limit_of(&found.outcome, frame),
+        }
+    }
+
+    fn limit_of(&self, outcome: &FoundOutcome, frame: &Frame) -> String {
         let mut out = String::new();
         if outcome.kind != "capacity" && outcome.kind != "at_least" {
             return out;

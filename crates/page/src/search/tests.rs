@@ -130,6 +130,37 @@ fn every_outcome_and_method_has_a_page() {
 }
 
 #[test]
+fn a_search_with_goals_has_a_row_for_each_and_their_limits_in_the_charts() {
+    let mut several = found();
+    several["format"] = 2.into();
+    several["answer"] =
+        "fast: capacity 4,000 qps, 95 %: 3,900..4,100; held: capacity at least 3,000 qps, 5 trials".into();
+    let goal = |name: &str, outcome: Value| {
+        json!({
+            "name": name, "criteria": ["p99<5ms"], "held_ns": 60_000_000_000_u64, "answer": "", "outcome": outcome,
+            "reason": "not_met", "notes": [{ "kind": "noise", "text": "noise: <i>" }], "trials": [1, 2], "load_ns": 9,
+        })
+    };
+    several["goals"] = json!([
+        goal("fast", found()["outcome"].clone()),
+        goal("<b>held", json!({ "kind": "at_least", "load": 3_000.0, "why": "trials" })),
+    ]);
+    several["trials"][0]["goals"] = json!([{ "goal": "fast", "verdict": "failed", "long_enough": false }]);
+    let page = page_of(&several);
+    assert!(
+        page.contains("<p class=\"sentence\">Fast: capacity 4,000 qps, 95 %: 3,900..4,100; held: "),
+        "{page}"
+    );
+    assert!(
+        page.contains("3,900 – 4,100") && page.contains("≥ 3,000") && page.contains("fast failed, but short")
+    );
+    assert!(page.contains("&lt;b&gt;held") && !page.contains("<b>held") && !page.contains("<i>"));
+    // A band and a line for the one, a line for the other, in each of the charts; and the legend.
+    assert_eq!(page.matches("class=\"limit-band\"").count(), 3 + 1);
+    assert_eq!(page.matches("class=\"limit-line\"").count(), 2 * 3 + 1);
+}
+
+#[test]
 fn what_no_search_has_written_is_an_error_that_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(FINDING_FILE);
@@ -140,13 +171,13 @@ fn what_no_search_has_written_is_an_error_that_names_the_file() {
     assert!(!is_search(folder.path()));
     assert!(error().contains("cannot read"));
     let mut newer = found();
-    newer["format"] = 2.into();
+    newer["format"] = 3.into();
     let mut endless = found();
     endless["trials"][0]["load"] = json!(1e300);
     for (text, words) in [
         ("{}".to_owned(), "is not the result of a search"),
         ("[".repeat(100_000), "is not the result of a search"),
-        (newer.to_string(), "format 2"),
+        (newer.to_string(), "format 3"),
         (endless.to_string(), "a load that there cannot be"),
     ] {
         std::fs::write(&file, text).unwrap();

@@ -7,10 +7,12 @@
 //!             Ratio   Trial Sum       Ratio
 //! ```
 
-use dnsdyno_plan::expect::{Bound, Comparison, ExpectError, Expectation, Metric, QueryCount};
+use dnsdyno_plan::expect::{Bound, Comparison, Expectation, Metric, QueryCount};
 use dnsdyno_text::notation::{parse_duration_ns, parse_percent};
 use dnsdyno_text::shown;
 use dnsdyno_text::units::{percent, setting};
+
+use crate::find::written::{Attribute, GoalError, LONGEST_NS, Written};
 
 /// A Search Goal.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,62 +33,6 @@ pub struct SearchGoal {
     pub initial_trial_ns: u64,
 }
 
-/// Why a goal is not valid; each sentence says what to do.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum GoalError {
-    /// It has no name.
-    #[error("--goal `{0}`: it has no name: write NAME: loss<=R, such as 'partial: loss<=0.5%, 10 s'")]
-    NoName(String),
-    /// Two goals have one name.
-    #[error("--goal `{0}`: two goals have this name: give each a name of its own")]
-    SameName(String),
-    /// It has no criterion.
-    #[error("--goal `{0}`: it has no loss ratio: add loss=0 or loss<=R, such as 'loss<=0.5%'")]
-    NoLoss(String),
-    /// A part that is given twice.
-    #[error("--goal `{name}`: `{part}` is its second {what}: remove one")]
-    Twice {
-        /// The goal.
-        name: String,
-        /// The part.
-        part: String,
-        /// What it has two of.
-        what: &'static str,
-    },
-    /// A criterion that this method does not have.
-    #[error(
-        "--goal `{name}`: `{part}`: --method mlrsearch judges the loss ratio only: write loss=0 or loss<=R below \
-         100%. For a latency make it a loss: 'loss<=1%' with --timeout 5ms is a p99 of 5 ms"
-    )]
-    NotLoss {
-        /// The goal.
-        name: String,
-        /// The part.
-        part: String,
-    },
-    /// A part that is neither a criterion nor a duration nor a known key.
-    #[error("--goal `{name}`: {error}")]
-    Criterion {
-        /// The goal.
-        name: String,
-        /// What is wrong with it.
-        error: ExpectError,
-    },
-    /// A value out of its range.
-    #[error("--goal `{name}`: `{part}`: {needs}")]
-    Range {
-        /// The goal.
-        name: String,
-        /// The part.
-        part: String,
-        /// What it must be.
-        needs: &'static str,
-    },
-    /// There are too many.
-    #[error("--goal: there are {0} goals, and a search can have {MOST_GOALS}")]
-    TooMany(usize),
-}
-
 impl SearchGoal {
     /// The goals of a search: those that are given, or the usual two; `final_ns` is their Goal Final Trial Duration
     /// where one has none of its own. The strictest comes first: its loads are the lowest.
@@ -98,68 +44,46 @@ impl SearchGoal {
         final_ns: Option<u64>,
     ) -> Result<Vec<SearchGoal>, GoalError> {
         let final_ns = final_ns.unwrap_or(FINAL_TRIAL_NS);
-        if texts.len() > MOST_GOALS {
-            return Err(GoalError::TooMany(texts.len()));
-        }
         let given: Vec<&str> = texts.iter().map(String::as_str).collect();
         let of = if given.is_empty() { &USUAL_GOALS[..] } else { &given[..] };
-        let mut goals: Vec<SearchGoal> = Vec::new();
-        for text in of {
-            let goal = SearchGoal::parse(text, final_ns)?;
-            if goals.iter().any(|other| other.name == goal.name) {
-                return Err(GoalError::SameName(goal.name));
-            }
-            goals.push(goal);
-        }
+        let written = Written::read_all(of, MOST_GOALS)?.into_iter();
+        let goals: Result<Vec<SearchGoal>, GoalError> =
+            written.map(|goal| SearchGoal::of(goal, final_ns)).collect();
+        let mut goals = goals?;
         goals.sort_by(|one, other| one.loss_ratio.total_cmp(&other.loss_ratio));
         Ok(goals)
     }
 
-    /// Reads one goal.
-    fn parse(text: &str, final_ns: u64) -> Result<SearchGoal, GoalError> {
-        let (name, parts) = text.split_once(':').unwrap_or(("", text));
-        let name = shown(name.trim(), MOST_SHOWN).into_owned();
-        if name.is_empty() {
-            return Err(GoalError::NoName(shown(text, MOST_SHOWN).into_owned()));
+    fn of(written: Written, final_ns: u64) -> Result<SearchGoal, GoalError> {
+        let loss_ratio = loss_ratio(&written)?;
+        let mut parts = Parts::default();
+        for attribute in &written.attributes {
+            parts.take(&written, attribute)?;
         }
-        let mut found = Parts::default();
-        for part in parts.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            found.take(&name, part)?;
-        }
-        let Some(loss_ratio) = found.loss_ratio else { return Err(GoalError::NoLoss(name)) };
-        let final_trial_ns = found.final_ns.unwrap_or(final_ns);
-        let exceed_ratio = found.exceed_ratio.unwrap_or(EXCEED_RATIO);
+        let given = written.duration.as_ref().map(|(part, ns)| in_range(&written, part, Some(*ns)));
+        let final_trial_ns = given.transpose()?.unwrap_or(final_ns);
+        let exceed_ratio = parts.exceed_ratio.unwrap_or(EXCEED_RATIO);
         // Where no trial may exceed, one that does not is enough: more would not change what the load is.
         let usual_trials = if exceed_ratio > 0.0 { TRIALS_OF_A_SUM } else { 1 };
         let goal = SearchGoal {
             loss_ratio,
             final_trial_ns,
-            duration_sum_ns: found.sum_ns.unwrap_or(final_trial_ns.saturating_mul(usual_trials)),
+            duration_sum_ns: parts.sum_ns.unwrap_or(final_trial_ns.saturating_mul(usual_trials)),
             exceed_ratio,
             // The RFC: not below the Goal Loss Ratio, so that conditional throughputs keep the order of the goals.
-            width: found.width.unwrap_or(WIDTH.max(loss_ratio).min(WIDEST)),
-            initial_trial_ns: found.initial_ns.unwrap_or(INITIAL_TRIAL_NS.min(final_trial_ns)),
-            name,
+            width: parts.width.unwrap_or(WIDTH.max(loss_ratio).min(WIDEST)),
+            initial_trial_ns: parts.initial_ns.unwrap_or(INITIAL_TRIAL_NS.min(final_trial_ns)),
+            name: written.name.clone(),
         };
-        goal.is_ordered()?;
+        if goal.duration_sum_ns < final_trial_ns {
+            let part = format!("sum={}", setting(goal.duration_sum_ns));
+            return Err(written.range(&part, "the sum must be at least as long as a trial"));
+        }
+        if goal.initial_trial_ns > final_trial_ns {
+            let part = format!("initial={}", setting(goal.initial_trial_ns));
+            return Err(written.range(&part, "the first trials must not be longer than the last ones"));
+        }
         Ok(goal)
-    }
-
-    fn is_ordered(&self) -> Result<(), GoalError> {
-        let range = |part: String, needs| Err(GoalError::Range { name: self.name.clone(), part, needs });
-        if self.duration_sum_ns < self.final_trial_ns {
-            return range(
-                format!("sum={}", setting(self.duration_sum_ns)),
-                "the sum must be at least as long as a trial",
-            );
-        }
-        if self.initial_trial_ns > self.final_trial_ns {
-            return range(
-                format!("initial={}", setting(self.initial_trial_ns)),
-                "the first trials must not be longer than the last ones",
-            );
-        }
-        Ok(())
     }
 
     /// Its attributes by the terms of the RFC, in a line.
@@ -197,11 +121,9 @@ impl SearchGoal {
     }
 }
 
-/// The parts of a goal that were given.
+/// The attributes of a goal that were given.
 #[derive(Default)]
 struct Parts {
-    loss_ratio: Option<f64>,
-    final_ns: Option<u64>,
     sum_ns: Option<u64>,
     exceed_ratio: Option<f64>,
     width: Option<f64>,
@@ -209,79 +131,59 @@ struct Parts {
 }
 
 impl Parts {
-    fn take(&mut self, name: &str, part: &str) -> Result<(), GoalError> {
-        let key = part.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
-        let (is_new, what) = match key {
-            Some(("sum", value)) => {
-                (put(&mut self.sum_ns, duration(name, part, value, LONGEST_NS)?), "duration sum")
-            }
-            Some(("initial", value)) => {
-                (put(&mut self.initial_ns, duration(name, part, value, LONGEST_NS)?), "initial duration")
-            }
-            Some(("exceed", value)) => {
-                let needs = "needs 0% to 99%";
-                (put(&mut self.exceed_ratio, share(name, part, value, (0.0, 0.99), needs)?), "exceed ratio")
-            }
-            Some(("width", value)) => {
-                let needs = "needs 0.2% to 50%: loads have four digits";
-                (put(&mut self.width, share(name, part, value, (NARROWEST, WIDEST), needs)?), "width")
-            }
-            _ if part.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
-                (put(&mut self.final_ns, duration(name, part, part, LONGEST_NS)?), "trial duration")
-            }
-            _ => (put(&mut self.loss_ratio, loss_ratio(name, part)?), "loss ratio"),
+    fn take(&mut self, goal: &Written, attribute: &Attribute) -> Result<(), GoalError> {
+        let Attribute { key, value, part } = attribute;
+        let duration = || in_range(goal, part, parse_duration_ns(value).ok());
+        let share = |least: f64, most: f64, needs| {
+            let share = parse_percent(value).ok().filter(|share| (least..=most).contains(share));
+            share.ok_or_else(|| goal.range(part, needs))
         };
-        let twice =
-            || GoalError::Twice { name: name.to_owned(), part: shown(part, MOST_SHOWN).into_owned(), what };
-        if is_new { Ok(()) } else { Err(twice()) }
+        match *key {
+            "sum" => self.sum_ns = Some(duration()?),
+            "initial" => self.initial_ns = Some(duration()?),
+            "exceed" => self.exceed_ratio = Some(share(0.0, 0.99, "needs 0% to 99%")?),
+            _ => {
+                let needs = "needs 0.2% to 50%: loads have four digits";
+                self.width = Some(share(NARROWEST, WIDEST, needs)?);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Keeps a value; `false` where there is one already.
-fn put<T>(place: &mut Option<T>, value: T) -> bool {
-    place.replace(value).is_none()
-}
-
-fn duration(name: &str, part: &str, value: &str, longest_ns: u64) -> Result<u64, GoalError> {
-    let ns = parse_duration_ns(value).ok().filter(|ns| (SHORTEST_NS..=longest_ns).contains(ns));
-    ns.ok_or_else(|| out_of_range(name, part, "needs a duration of 200 ms to 24 h, such as 10s"))
-}
-
-fn share(
-    name: &str,
-    part: &str,
-    value: &str,
-    (least, most): (f64, f64),
-    needs: &'static str,
-) -> Result<f64, GoalError> {
-    let share = parse_percent(value).ok().filter(|share| (least..=most).contains(share));
-    share.ok_or_else(|| out_of_range(name, part, needs))
+fn in_range(goal: &Written, part: &str, ns: Option<u64>) -> Result<u64, GoalError> {
+    let ns = ns.filter(|ns| (SHORTEST_NS..=LONGEST_NS).contains(ns));
+    ns.ok_or_else(|| goal.range(part, "needs a duration of 200 ms to 24 h, such as 10s"))
 }
 
 /// The Goal Loss Ratio: a trial that loses exactly so much is still low-loss, as the RFC has it.
-fn loss_ratio(name: &str, part: &str) -> Result<f64, GoalError> {
-    let expected =
-        Expectation::parse(part).map_err(|error| GoalError::Criterion { name: name.to_owned(), error })?;
-    let share = match expected.bound {
-        Bound::Share(share) => Some(share),
-        // `loss=0` is a number of queries, and no share of them.
-        Bound::Count(0.0) => Some(0.0),
-        _ => None,
+fn loss_ratio(goal: &Written) -> Result<f64, GoalError> {
+    let of = |expected: &Expectation| {
+        let share = match expected.bound {
+            Bound::Share(share) => Some(share),
+            // `loss=0` is a number of queries, and no share of them.
+            Bound::Count(0.0) => Some(0.0),
+            _ => None,
+        };
+        let is_allowed = |share: &f64| match expected.comparison {
+            Comparison::Equal => *share == 0.0,
+            Comparison::Less => *share > 0.0 && *share < 1.0,
+            Comparison::LessOrEqual => *share < 1.0,
+            Comparison::Greater | Comparison::GreaterOrEqual => false,
+        };
+        let is_loss = expected.metric == Metric::Queries(QueryCount::Lost);
+        let not_loss = || GoalError::NotLoss {
+            name: goal.name.clone(),
+            part: shown(&expected.text, MOST_SHOWN).into_owned(),
+        };
+        share.filter(is_allowed).filter(|_| is_loss).ok_or_else(not_loss)
     };
-    let is_allowed = |share: &f64| match expected.comparison {
-        Comparison::Equal => *share == 0.0,
-        Comparison::Less => *share > 0.0 && *share < 1.0,
-        Comparison::LessOrEqual => *share < 1.0,
-        Comparison::Greater | Comparison::GreaterOrEqual => false,
-    };
-    let is_loss = expected.metric == Metric::Queries(QueryCount::Lost);
-    let not_loss =
-        || GoalError::NotLoss { name: name.to_owned(), part: shown(part, MOST_SHOWN).into_owned() };
-    share.filter(is_allowed).filter(|_| is_loss).ok_or_else(not_loss)
-}
-
-fn out_of_range(name: &str, part: &str, needs: &'static str) -> GoalError {
-    GoalError::Range { name: name.to_owned(), part: shown(part, MOST_SHOWN).into_owned(), needs }
+    let ratios: Result<Vec<f64>, GoalError> = goal.criteria.iter().map(of).collect();
+    match (ratios?.as_slice(), goal.criteria.get(1)) {
+        ([ratio], _) => Ok(*ratio),
+        (_, Some(second)) => Err(goal.twice(&second.text, "loss ratio")),
+        (_, None) => Err(GoalError::NoCriterion(goal.name.clone())),
+    }
 }
 
 /// The usual goals: no loss, and the share that data planes are usually measured with.
@@ -308,7 +210,6 @@ const WIDEST: f64 = 0.5;
 
 /// A shorter trial is mostly its start.
 const SHORTEST_NS: u64 = 200_000_000;
-const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// So many queries that a goal allows to be lost make its share a figure.
 const FEWEST_LOST: f64 = 10.0;
@@ -371,18 +272,17 @@ mod tests {
     #[test]
     fn what_is_not_a_goal_is_refused_with_what_to_do() {
         for (text, said) in [
-            ("loss=0", "it has no name"),
-            ("a:", "it has no loss ratio: add loss=0"),
-            ("a: 10 s", "it has no loss ratio"),
+            ("loss=0", "--goal 'loss=0': it has no name"),
+            ("a: 10 s", "it has no criterion"),
+            ("a: loss<1%, p99<5ms", "`p99<5ms`: --method mlrsearch judges the loss ratio only"),
             ("a: p99<5ms", "judges the loss ratio only"),
             ("a: loss>1%", "judges the loss ratio only"),
             ("a: loss=1%", "judges the loss ratio only"),
             ("a: loss<0%", "judges the loss ratio only"),
             ("a: loss<=100%", "judges the loss ratio only"),
             ("a: los<1%", "there is no metric `los`"),
-            ("a: loss=0, 10 parsecs", "needs a duration of 200 ms to 24 h"),
             ("a: loss=0, 10ms", "needs a duration of 200 ms to 24 h"),
-            ("a: loss=0, 10 s, 20 s", "`20 s` is its second trial duration"),
+            ("a: loss=0, 10 s, 20 s", "`20 s` is its second duration"),
             ("a: loss=0, loss<1%", "`loss<1%` is its second loss ratio"),
             ("a: loss=0, exceed=100%", "needs 0% to 99%"),
             ("a: loss=0, width=0.1%", "needs 0.2% to 50%"),
@@ -390,9 +290,9 @@ mod tests {
             ("a: loss=0, 1 s, initial=2 s", "must not be longer than the last ones"),
         ] {
             let error = goals(&[text]).unwrap_err();
-            assert!(error.contains(said) && error.starts_with("--goal `"), "{text}: {error}");
+            assert!(error.contains(said) && error.starts_with("--goal "), "{text}: {error}");
         }
-        assert!(goals(&["a: loss=0", "a: loss<1%"]).unwrap_err().contains("two goals have this name"));
+        assert!(goals(&["a: loss=0", "a: loss<1%"]).unwrap_err().contains("two goals of this name"));
         let many = vec!["a: loss=0"; 21];
         assert!(goals(&many).unwrap_err().contains("there are 21 goals"));
     }

@@ -41,7 +41,7 @@ use outcome::{TrialClass, TrialResult};
 use select::{Range, Selection, TrialInput};
 
 pub use classification::{DurationSums, ExceedRatios, LoadClass};
-pub use goal::{GoalError, SearchGoal};
+pub use goal::SearchGoal;
 pub use result::{Classified, GoalResult, Irregular};
 
 /// A search for the bounds of several goals.
@@ -69,9 +69,9 @@ struct Next {
 impl MultipleLossRatio {
     /// A search with these settings.
     pub fn new(settings: Settings) -> MultipleLossRatio {
-        let selections = settings.goals().iter().map(Selection::new).collect();
+        let selections = settings.search_goals().iter().map(Selection::new).collect();
         // The RFC: warm up before the search. This trial is none of its results.
-        let first = settings.goals().first().map_or(0, |goal| goal.initial_trial_ns);
+        let first = settings.search_goals().first().map_or(0, |goal| goal.initial_trial_ns);
         let input = TrialInput { load: settings.loads().0, duration_ns: first, is_doubling: false };
         let next = Some(Next { input, purpose: Purpose::WarmUp, goal: 0 });
         MultipleLossRatio { settings, trials: Vec::new(), loads: Loads::default(), cut: 0, selections, next }
@@ -105,7 +105,7 @@ impl MultipleLossRatio {
     /// How long a trial is: as its stage has it, but with the queries that make its loss ratio a figure, as far as the
     /// Goal Final Trial Duration allows.
     fn lasts_ns(&self, next: &Next) -> u64 {
-        let Some(goal) = self.settings.goals().get(next.goal) else { return next.input.duration_ns };
+        let Some(goal) = self.settings.search_goals().get(next.goal) else { return next.input.duration_ns };
         let needed_s = goal.queries_needed() / self.settings.qps(next.input.load);
         let needed_ns = (needed_s * 1e3).ceil() * 1e6;
         next.input.duration_ns.max((needed_ns as u64).min(goal.final_trial_ns))
@@ -119,7 +119,7 @@ impl MultipleLossRatio {
             interval: self.settings.of_trials(lasts_ns).interval,
             ..request.draft
         };
-        let goal = self.settings.goals().get(next.goal).map_or("", |goal| goal.name.as_str());
+        let goal = self.settings.search_goals().get(next.goal).map_or("", |goal| goal.name.as_str());
         let why = format!("{goal}: {}, {}", request.why, setting(lasts_ns));
         Request { draft, why, ..request }
     }
@@ -138,7 +138,7 @@ impl MultipleLossRatio {
         let mut judged = Judged::default();
         let least = result.lost.saturating_sub(result.ours);
         let part = |lost| Measured::Part { part: lost, whole: result.queries };
-        for goal in self.settings.goals() {
+        for goal in self.settings.search_goals() {
             let ends = Ends { measured: part(result.lost), without_ours: part(least) };
             let of = OfCriterion { criterion: goal.short_text(), ends };
             match result.class(goal) {
@@ -155,7 +155,11 @@ impl MultipleLossRatio {
     /// The result of each goal, by all trials.
     pub fn results(&self) -> Vec<GoalResult> {
         let (range, qps) = (self.range(), |load: f64| self.settings.qps(load));
-        self.settings.goals().iter().map(|goal| GoalResult::of(goal, &self.loads, &range, &qps)).collect()
+        self.settings
+            .search_goals()
+            .iter()
+            .map(|goal| GoalResult::of(goal, &self.loads, &range, &qps))
+            .collect()
     }
 
     fn finding(&self) -> Finding {
@@ -169,9 +173,10 @@ impl MultipleLossRatio {
         }
         let results = results.into_iter().map(|result| FindNote::GoalResult(Box::new(result)));
         let notes = results.chain(notes).collect();
-        let criteria = self.settings.goals().iter().map(SearchGoal::text).collect();
+        let criteria = self.settings.search_goals().iter().map(SearchGoal::text).collect();
         let trials = self.trials.clone();
-        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut, belief: Vec::new() }
+        let (goals, belief) = (Vec::new(), Vec::new());
+        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
     }
 }
 

@@ -368,12 +368,16 @@ fn options_of_other_methods_are_refused_and_goals_by_other_methods() {
     assert!(error(Options { precision: Some("1%".into()), ..base() }).contains("here give a goal its width"));
     assert!(error(Options { repeats: Some("3".into()), ..base() }).contains("--repeats is for"));
     let goals = vec!["a: loss=0".to_owned()];
-    assert!(error(Options { goals, ..Options::default() }).contains("--goal is for --method mlrsearch"));
+    let by_the_book = Some("rfc2544".to_owned());
+    assert!(
+        error(Options { goals, method: by_the_book, ..Options::default() })
+            .contains("--goal is for --method search and mlrsearch")
+    );
     assert!(error(options(&["a: p99<5ms"])).contains("judges the loss ratio only"));
     // --trial is the duration of goals that have none.
     let with = Options { trial: Some("2s".into()), ..options(&["a: loss=0", "b: loss=0, 5 s"]) };
     let settings = Settings::new(&with, &Draft::default()).unwrap();
-    let finals: Vec<u64> = settings.goals().iter().map(|goal| goal.final_trial_ns / S).collect();
+    let finals: Vec<u64> = settings.search_goals().iter().map(|goal| goal.final_trial_ns / S).collect();
     assert_eq!(finals, [2, 5]);
     assert!(settings.notices().iter().any(|notice| notice.contains("different Goal Final Trial Durations")));
     assert_eq!(Method::MlrSearch.name(), "mlrsearch");

@@ -7,22 +7,25 @@ use dnsdyno_report::expect::ends_text;
 use dnsdyno_report::quantile_json as object;
 use serde_json::{Value, json};
 
+use super::FORMAT;
 use super::mlrsearch::{goals_json, irregular_name};
-use super::text::{answer_line, note_text};
+use super::text::{answer_line, note_text, outcome_text};
 use crate::find::{
-    FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, What, Why,
+    FindNote, Finding, GoalFinding, IntervalKind, OfCriterion, OfGoal, Outcome, Trial, TrialVerdict,
+    Undecided, What, Why,
 };
 
 /// The result as one object.
 pub fn finding_json(finding: &Finding) -> Value {
     let mut object = json!({
-        "format": 1,
+        "format": FORMAT,
         "answer": answer_line(finding),
         "method": finding.method.name(),
         "unit": finding.what.unit(),
         "criteria": finding.criteria,
         "outcome": outcome(&finding.outcome),
-        "notes": finding.notes.iter().map(|one| with_text(note(one), one, finding.what)).collect::<Vec<_>>(),
+        "goals": finding.goals.iter().map(|one| goal(one, finding.what)).collect::<Vec<_>>(),
+        "notes": notes(&finding.notes, finding.what),
         "trials": finding.trials.iter().map(trial).collect::<Vec<_>>(),
         "cut_off": finding.cut,
         "belief": finding.belief.iter().map(believed).collect::<Vec<_>>(),
@@ -31,6 +34,25 @@ pub fn finding_json(finding: &Finding) -> Value {
         object["mlrsearch"] = goals;
     }
     object
+}
+
+fn goal(goal: &GoalFinding, what: What) -> Value {
+    json!({
+        "name": goal.name,
+        "criteria": goal.criteria,
+        "held_ns": goal.held_ns,
+        "answer": outcome_text(&goal.outcome, what),
+        "outcome": outcome(&goal.outcome),
+        "reason": goal.reason.name(),
+        "notes": notes(&goal.notes, what),
+        "trials": goal.trials,
+        "load_ns": goal.load_ns,
+        "belief": goal.belief.iter().map(believed).collect::<Vec<_>>(),
+    })
+}
+
+fn notes(notes: &[FindNote], what: What) -> Vec<Value> {
+    notes.iter().map(|one| with_text(note(one), one, what)).collect()
 }
 
 fn believed((load, below): &(f64, f64)) -> Value {
@@ -97,6 +119,9 @@ fn note(note: &FindNote) -> Value {
         FindNote::Knee { rule, load, at_ns, figures } => {
             json!({ "kind": "knee", "rule": rule, "load": load, "at_ns": at_ns, "figures": figures })
         }
+        FindNote::Order { strict, loose, is_contradicted, is_used } => json!({
+            "kind": "order", "strict": strict, "loose": loose, "contradicted": is_contradicted, "used": is_used
+        }),
         FindNote::GoalResult(result) => json!({
             "kind": "goal_result", "goal": result.goal.name, "irregular": result.irregular.map(irregular_name)
         }),
@@ -104,12 +129,14 @@ fn note(note: &FindNote) -> Value {
     }
 }
 
-fn trial(trial: &Trial) -> Value {
+/// The words of a verdict: its name, the criteria that were not met, those that are undecided, what the generator has
+/// met.
+fn verdict(verdict: &TrialVerdict) -> (&'static str, Vec<Value>, Vec<Value>, Vec<String>) {
     let of_criteria = |of: &[OfCriterion], decision: Decision| -> Vec<Value> {
         let one = |of: &OfCriterion| json!({ "criterion": of.criterion, "measured": ends_text(&of.ends, decision) });
         of.iter().map(one).collect()
     };
-    let (verdict, unmet, undecided, warnings) = match &trial.verdict {
+    match verdict {
         TrialVerdict::Passed => ("passed", Vec::new(), Vec::new(), Vec::new()),
         TrialVerdict::Failed(unmet) => {
             ("failed", of_criteria(unmet, Decision::NotMet), Vec::new(), Vec::new())
@@ -117,7 +144,19 @@ fn trial(trial: &Trial) -> Value {
         TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
             ("undecided", Vec::new(), of_criteria(criteria, Decision::Undecided), reasons.clone())
         }
-    };
+    }
+}
+
+fn of_goal(of: &OfGoal) -> Value {
+    let (verdict, unmet, undecided, warnings) = verdict(&of.verdict);
+    json!({
+        "goal": of.goal, "verdict": verdict, "unmet": unmet, "undecided": undecided, "warnings": warnings,
+        "long_enough": of.is_long_enough
+    })
+}
+
+fn trial(trial: &Trial) -> Value {
+    let (verdict, unmet, undecided, warnings) = verdict(&trial.verdict);
     let percentile = |bounds: Option<Bounds>| object(bounds.map(|bounds| bounds.upper), trial.timeout_ns);
     let bounds = |bounds: Option<Bounds>| bounds.map(|bounds| one_as_json(bounds, trial.timeout_ns));
     json!({
@@ -125,6 +164,7 @@ fn trial(trial: &Trial) -> Value {
         "purpose": trial.purpose.text(),
         "load": trial.load,
         "lasted_ns": trial.lasted_ns,
+        "planned_ns": trial.planned_ns,
         "queries": trial.queries,
         "lost": trial.lost,
         "lost_by_us_at_most": trial.ours,
@@ -138,5 +178,6 @@ fn trial(trial: &Trial) -> Value {
         "unmet": unmet,
         "undecided": undecided,
         "warnings": warnings,
+        "goals": trial.goals.iter().map(of_goal).collect::<Vec<_>>(),
     })
 }

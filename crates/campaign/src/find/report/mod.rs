@@ -7,10 +7,13 @@ mod text;
 
 pub use json::finding_json;
 pub use read::{
-    FINDING_FILE, FoundNote, FoundOutcome, FoundPercentile, FoundTrial, FoundVerdict, FoundWhy, Limits,
-    ReadFinding, ReadFindingError,
+    FINDING_FILE, FoundGoal, FoundNote, FoundOfGoal, FoundOutcome, FoundPercentile, FoundTrial, FoundVerdict,
+    FoundWhy, Limits, ReadFinding, ReadFindingError,
 };
 pub use text::{answer_line, finding_text, trial_head, trial_line};
+
+/// The format of the result as a file. In format 1 there are no goals: the criteria of the search are its one goal.
+const FORMAT: u32 = 2;
 
 #[cfg(test)]
 mod tests;

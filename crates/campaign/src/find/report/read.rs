@@ -10,6 +10,8 @@ use dnsdyno_record::open_regular;
 use dnsdyno_text::safe;
 use serde::Deserialize;
 
+use super::FORMAT;
+
 /// The result, in the folder of a search.
 pub const FINDING_FILE: &str = "find.json";
 
@@ -27,8 +29,11 @@ pub struct ReadFinding {
     /// The criteria of each trial.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_CRITERIA>")]
     pub criteria: Vec<String>,
-    /// What was found.
+    /// What was found; of several goals, for the first.
     pub outcome: FoundOutcome,
+    /// What was found for each goal; none in a file of format 1, and where the method has no goals.
+    #[serde(default, deserialize_with = "bounded::list::<_, _, MOST_GOALS>")]
+    pub goals: Vec<FoundGoal>,
     /// What else is to be known.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_NOTES>")]
     pub notes: Vec<FoundNote>,
@@ -59,6 +64,33 @@ pub struct FoundOutcome {
     pub interval: Option<String>,
     /// Why the limit is only known to be at least so high.
     pub why: Option<String>,
+}
+
+/// What was found for a goal.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
+pub struct FoundGoal {
+    /// Its name; `None` of the one goal of a search without names.
+    pub name: Option<String>,
+    /// Its criteria.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_CRITERIA>")]
+    pub criteria: Vec<String>,
+    /// How long a trial must be for it to show that a load is held.
+    pub held_ns: Option<u64>,
+    /// What was found, in a line.
+    pub answer: String,
+    /// What was found.
+    pub outcome: FoundOutcome,
+    /// Why no more trials were made for it.
+    pub reason: String,
+    /// What else is to be known of it.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_NOTES>")]
+    pub notes: Vec<FoundNote>,
+    /// The numbers of the trials that count for its limit.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_TRIALS>")]
+    pub trials: Vec<u32>,
+    /// How long their load lasted.
+    pub load_ns: u64,
 }
 
 /// A note.
@@ -118,6 +150,21 @@ pub struct FoundTrial {
     /// What the generator has met in an undecided trial.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_NOTES>")]
     pub warnings: Vec<String>,
+    /// What it says about each goal with a name.
+    #[serde(default, deserialize_with = "bounded::list::<_, _, MOST_GOALS>")]
+    pub goals: Vec<FoundOfGoal>,
+}
+
+/// What a trial says about a goal.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "fuzzing", derive(serde::Serialize))]
+pub struct FoundOfGoal {
+    /// The name of the goal.
+    pub goal: String,
+    /// What it says.
+    pub verdict: FoundVerdict,
+    /// Whether it was long enough for it.
+    pub long_enough: bool,
 }
 
 /// What a trial says.
@@ -219,13 +266,18 @@ impl ReadFinding {
         }
         let found: ReadFinding = serde_json::from_slice(text).map_err(|error| safe(&error.to_string()))?;
         let loads = found.trials.iter().map(|trial| trial.load).chain(found.belief.iter().map(|at| at.load));
-        let outcome = &found.outcome;
-        let figures = [outcome.load, outcome.from, outcome.to].into_iter().flatten();
+        let outcomes = found.goals.iter().map(|goal| &goal.outcome).chain([&found.outcome]);
+        let figures = outcomes.flat_map(|outcome| [outcome.load, outcome.from, outcome.to]).flatten();
         match found.format {
-            FORMAT if loads.chain(figures).all(|load| (0.0..MOST_LOAD).contains(&load)) => Ok(found),
-            FORMAT => Err("it has a load that there cannot be".to_owned()),
-            newer => Err(format!("it has format {newer}, and this version reads {FORMAT}")),
+            1..=FORMAT if loads.chain(figures).all(|load| (0.0..MOST_LOAD).contains(&load)) => Ok(found),
+            1..=FORMAT => Err("it has a load that there cannot be".to_owned()),
+            newer => Err(format!("it has format {newer}, and this version reads 1 to {FORMAT}")),
         }
+    }
+
+    /// Whether it has goals with names.
+    pub fn has_names(&self) -> bool {
+        self.goals.iter().any(|goal| goal.name.is_some())
     }
 
     /// The bounds of its criteria.
@@ -276,9 +328,6 @@ fn is(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-9
 }
 
-/// The format that is read.
-const FORMAT: u32 = 1;
-
 /// Of a thousand trials with long reasons.
 const LARGEST_BYTES: u64 = 16 << 20;
 
@@ -288,4 +337,5 @@ const MOST_LOAD: f64 = 1e15;
 const MOST_TRIALS: usize = 10_000;
 const MOST_NOTES: usize = 100;
 const MOST_CRITERIA: usize = 100;
+const MOST_GOALS: usize = 100;
 const MOST_BELIEVED: usize = 1_000;

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{FINDING_FILE, ReadFinding, finding_json, finding_text, trial_line};
 use crate::find::{
-    FindNote, Finding, IntervalKind, Method, OfCriterion, Outcome, Purpose, Trial, TrialVerdict, TrialsSoFar,
-    Undecided, What,
+    FindNote, Finding, GoalFinding, IntervalKind, Method, OfCriterion, OfGoal, Outcome, Purpose, Reason,
+    Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
 };
 
 /// A trial with this p99; half of its queries took 120 µs.
@@ -17,17 +17,21 @@ fn trial(number: u32, load: f64, p99: Option<Bounds>) -> Trial {
         purpose: Purpose::Near,
         load,
         lasted_ns: 10_000_000_000,
+        planned_ns: 10_000_000_000,
         took_ns: 10_500_000_000,
         queries: 10_000,
         lost: 200,
         ours: 0,
         errors: 0,
         answered_qps: load * 0.98,
+        kept_up: load * 0.98,
+        of_bound: None,
         p50: Some(Bounds::exact(Quantile::At(120_000))),
         p99,
         timeout_ns: 5_000_000_000,
         mean_ns: Some(130_000),
         verdict: TrialVerdict::Passed,
+        goals: Vec::new(),
     }
 }
 
@@ -38,6 +42,7 @@ fn finding(trials: Vec<Trial>) -> Finding {
         what: What::Queries,
         criteria: vec!["loss<5%".to_owned()],
         outcome: Outcome::Capacity { load: 1_000.0, from: 990.0, to: 1_010.0, interval },
+        goals: Vec::new(),
         notes: Vec::new(),
         trials,
         cut: 0,
@@ -98,6 +103,73 @@ fn an_undecided_trial_says_how_much_of_its_figure_may_be_ours_and_what_the_gener
     let not_made = note(None, &[]);
     let said = "of 4 trials from 980 qps on the load was not made as it was asked for (sends_late); they count neither";
     assert!(not_made.contains(said), "{not_made}");
+}
+
+#[test]
+fn a_result_of_format_1_is_read_and_has_no_goals() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(FINDING_FILE), include_str!("format-1.json")).unwrap();
+    let found = ReadFinding::read(folder.path()).unwrap();
+    assert_eq!((found.goals.len(), found.has_names(), found.trials.len()), (0, false, 3));
+    assert_eq!((found.outcome.load, found.outcome.to), (Some(4_010.0), Some(4_080.0)));
+    assert!(found.trials.iter().all(|trial| trial.goals.is_empty()));
+}
+
+#[test]
+fn the_goals_of_a_result_are_told_and_read_again_each_with_its_limit_and_reason() {
+    let of = |name: &str, load: f64, reason: Reason, outcome: Outcome| GoalFinding {
+        name: Some(name.to_owned()),
+        criteria: vec!["p99<5ms".to_owned()],
+        held_ns: (name == "held").then_some(60_000_000_000),
+        outcome,
+        reason,
+        notes: vec![FindNote::Noise { share: load / 100_000.0 }],
+        trials: vec![1],
+        load_ns: 10_000_000_000,
+        belief: vec![(load, 0.5)],
+    };
+    let interval = IntervalKind::Confidence;
+    let capacity = Outcome::Capacity { load: 1_000.0, from: 990.0, to: 1_010.0, interval };
+    let goals = vec![
+        of("fast", 1_000.0, Reason::Precise, capacity.clone()),
+        of("held", 900.0, Reason::Trials, Outcome::AtLeast { load: 900.0, why: Why::Trials }),
+    ];
+    let seen = |goal: &str, verdict: TrialVerdict, is_long_enough| OfGoal {
+        goal: goal.to_owned(),
+        verdict,
+        is_long_enough,
+    };
+    let both = vec![seen("fast", TrialVerdict::Passed, true), seen("held", TrialVerdict::Passed, false)];
+    let made = Trial { goals: both, ..trial(1, 1_000.0, None) };
+    assert!(
+        line(made.clone()).trim_end().ends_with("differs    fast pass; held pass, but short"),
+        "{}",
+        line(made)
+    );
+    let order = FindNote::Order {
+        strict: "held".to_owned(),
+        loose: "fast".to_owned(),
+        is_contradicted: false,
+        is_used: true,
+    };
+    let several = Finding { goals, notes: vec![order], outcome: capacity, ..finding(vec![made]) };
+    assert!(!several.is_found() && finding(Vec::new()).is_found());
+    let text = finding_text(&several, 200);
+    for words in [
+        "fast: capacity 1,000 qps, 95 %: 990..1,010\n",
+        "held: capacity at least 900 qps: the trials that were allowed",
+        "p99<5ms, held for 60 s; 1 trial counts, 10 s of load; ended because the allowed trials are used up",
+        "order: held is stricter than fast, so its limit is not above that; the intervals are held to this",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(FINDING_FILE), finding_json(&several).to_string()).unwrap();
+    let read = ReadFinding::read(folder.path()).unwrap();
+    let names: Vec<_> = read.goals.iter().map(|goal| (goal.name.as_deref(), goal.reason.as_str())).collect();
+    assert_eq!(names, [(Some("fast"), "precise"), (Some("held"), "trials")]);
+    assert_eq!((read.goals[1].held_ns, read.goals[1].outcome.load), (Some(60_000_000_000), Some(900.0)));
+    assert_eq!(read.trials[0].goals.iter().map(|of| of.long_enough).collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]

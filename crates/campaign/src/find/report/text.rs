@@ -11,7 +11,8 @@ use dnsdyno_text::units::{count, counted, length, percent, rate};
 
 use super::mlrsearch::{goal_answer, goal_text};
 use crate::find::{
-    FindNote, Finding, IntervalKind, Method, Outcome, Trial, TrialVerdict, TrialsSoFar, Undecided, What, Why,
+    FindNote, Finding, GoalFinding, IntervalKind, Method, OfGoal, Outcome, Reason, Trial, TrialVerdict,
+    TrialsSoFar, Undecided, What, Why,
 };
 
 /// The head of the lines of trials.
@@ -33,21 +34,9 @@ pub fn trial_line(method: Method, made: TrialsSoFar<'_>) -> String {
 
 fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
     let time = |bounds: Option<Bounds>| cell(bounds, trial.timeout_ns);
-    let (verdict, why) = match &trial.verdict {
-        TrialVerdict::Passed => ("pass", None),
-        TrialVerdict::Failed(unmet) => {
-            let unmet = unmet
-                .iter()
-                .map(|of| format!("{} ({})", safe(&of.criterion), measured_text(&of.ends.measured)));
-            ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
-        }
-        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
-            let open = criteria
-                .iter()
-                .map(|of| format!("{} ({})", safe(&of.criterion), ends_text(&of.ends, Decision::Undecided)));
-            let why: Vec<String> = open.chain(reasons.iter().cloned()).collect();
-            ("undecided", Some(why.join(", ")))
-        }
+    let (verdict, why) = match trial.goals.as_slice() {
+        [] => verdict_text(&trial.verdict),
+        goals => of_goals(goals),
     };
     let little = trial.mean_ns.filter(|_| method == Method::Window);
     let little = little.map(|mean| format!("{:.1}", trial.answered_qps * mean as f64 * 1e-9));
@@ -66,9 +55,44 @@ fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
     format!("{}\n", line.trim_end())
 }
 
+/// A verdict in a word, and why.
+fn verdict_text(verdict: &TrialVerdict) -> (&'static str, Option<String>) {
+    match verdict {
+        TrialVerdict::Passed => ("pass", None),
+        TrialVerdict::Failed(unmet) => {
+            let unmet = unmet
+                .iter()
+                .map(|of| format!("{} ({})", safe(&of.criterion), measured_text(&of.ends.measured)));
+            ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
+        }
+        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
+            let open = criteria
+                .iter()
+                .map(|of| format!("{} ({})", safe(&of.criterion), ends_text(&of.ends, Decision::Undecided)));
+            let why: Vec<String> = open.chain(reasons.iter().cloned()).collect();
+            ("undecided", Some(why.join(", ")))
+        }
+    }
+}
+
+/// The verdicts for several goals: the word that they have in common, and each with why.
+fn of_goals(goals: &[OfGoal]) -> (&'static str, Option<String>) {
+    let texts: Vec<_> = goals.iter().map(|of| (of, verdict_text(&of.verdict))).collect();
+    let first = texts.first().map_or("", |(_, (word, _))| word);
+    let is_common = texts.iter().all(|(of, (word, _))| *word == first && of.is_long_enough);
+    let each = texts.iter().map(|(of, (word, why))| {
+        let short = if of.is_long_enough { "" } else { ", but short" };
+        let why = why.iter().map(|why| format!(" {why}")).collect::<String>();
+        format!("{} {word}{short}{why}", safe(&of.goal))
+    });
+    match is_common && first == "pass" {
+        true => (first, None),
+        false => (if is_common { first } else { "differs" }, Some(each.collect::<Vec<_>>().join("; "))),
+    }
+}
+
 /// The answer in one line.
 pub fn answer_line(finding: &Finding) -> String {
-    let unit = finding.what.unit();
     let took_ns = match finding.method {
         Method::Stair | Method::Ramp => finding.trials.iter().map(|trial| trial.lasted_ns).sum(),
         _ => finding.trials.iter().map(|trial| trial.took_ns).sum(),
@@ -81,42 +105,58 @@ pub fn answer_line(finding: &Finding) -> String {
         _ => counted(trials, "trial", "trials"),
     };
     let spent = format!("{trials}, {}", length(took_ns));
-    let goals: Vec<String> = finding.goal_results().map(|result| goal_answer(result, unit)).collect();
-    if !goals.is_empty() {
-        return format!("{}, {spent}", goals.join("; "));
+    format!("{}, {spent}", of_goals_or_one(finding))
+}
+
+/// What was found, for each goal where there are several.
+fn of_goals_or_one(finding: &Finding) -> String {
+    let (what, unit) = (finding.what, finding.what.unit());
+    let by_the_rfc = finding.goal_results().map(|result| goal_answer(result, unit));
+    let named = finding.goals.iter().filter(|goal| goal.name.is_some()).map(|goal| goal_line(goal, what));
+    let each: Vec<String> = by_the_rfc.chain(named).collect();
+    match finding.method {
+        Method::Window => of_outcome(&finding.outcome, unit, "outstanding"),
+        _ if each.is_empty() => outcome_text(&finding.outcome, what),
+        _ => each.join("; "),
     }
-    match &finding.outcome {
-        Outcome::Capacity { load, from, to, interval } => {
-            format!("{}, {spent}", capacity(*load, (*from, *to), *interval, unit))
-        }
+}
+
+/// What was found for a goal, with its name.
+fn goal_line(goal: &GoalFinding, what: What) -> String {
+    format!("{}: {}", safe(goal.name.as_deref().unwrap_or_default()), outcome_text(&goal.outcome, what))
+}
+
+/// An outcome in a line.
+pub(super) fn outcome_text(outcome: &Outcome, what: What) -> String {
+    of_outcome(outcome, what.unit(), what.unit())
+}
+
+/// The same, where the loads have another unit than the result.
+fn of_outcome(outcome: &Outcome, unit: &str, load_unit: &str) -> String {
+    match outcome {
+        Outcome::Capacity { load, from, to, interval } => capacity(*load, (*from, *to), *interval, unit),
         Outcome::AtLeast { load, why } => {
             let why = match why {
                 Why::Generator => "beyond that the generator or its host may be the limit",
                 Why::Most => "no higher load was tried",
                 Why::Trials => "the trials that were allowed do not tell how much more (--trials)",
             };
-            format!("capacity at least {} {unit}: {why}, {spent}", rate(*load))
+            format!("capacity at least {} {unit}: {why}", rate(*load))
         }
         Outcome::NotMet { lowest, criteria } => {
             let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
-            format!(
-                "not met at the lowest load of {} {}: {}, {spent}",
-                rate(*lowest),
-                load_unit(finding),
-                criteria.join(", ")
-            )
+            format!("not met at the lowest load of {} {load_unit}: {}", rate(*lowest), criteria.join(", "))
         }
         Outcome::Unstable { share, from, to } => format!(
-            "no capacity: about {:.0} % of the trials failed whatever their load, from {} to {} {unit}, {spent}",
+            "no capacity: about {:.0} % of the trials failed whatever their load, from {} to {} {unit}",
             share * 100.0,
             rate(*from),
             rate(*to)
         ),
         Outcome::Undecided { load } => format!(
-            "nothing can be said of the server: at {} {} it depends on the generator or its host whether the criteria \
-             are met, {spent}",
-            rate(*load),
-            load_unit(finding)
+            "nothing can be said of the server: at {} {load_unit} it depends on the generator or its host whether the \
+             criteria are met",
+            rate(*load)
         ),
     }
 }
@@ -144,9 +184,13 @@ fn load_unit(finding: &Finding) -> &'static str {
 /// The whole result: the answer, the curve of what was answered, and what else is to be known.
 pub fn finding_text(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
-    paragraph(&mut out, &answer_line(finding), 0, 2, width);
-    let criteria: Vec<String> = finding.criteria.iter().map(|text| safe(text)).collect();
-    paragraph(&mut out, &format!("criteria: {}", criteria.join(", ")), 2, 4, width);
+    match finding.has_names() {
+        true => goals(&mut out, finding, width),
+        false => {
+            paragraph(&mut out, &answer_line(finding), 0, 2, width);
+            paragraph(&mut out, &format!("criteria: {}", listed(&finding.criteria)), 2, 4, width);
+        }
+    }
     if finding.cut > 0 {
         let cut = counted(u64::from(finding.cut), "run was", "runs were");
         paragraph(&mut out, &format!("{cut} cut off, and made again"), 2, 4, width);
@@ -162,6 +206,43 @@ pub fn finding_text(finding: &Finding, width: usize) -> String {
         notes.iter().for_each(|note| paragraph(&mut out, note, 2, 4, width));
     }
     out
+}
+
+/// Each goal: what was found, its criteria, why its search has ended, what else is to be known of it.
+fn goals(out: &mut String, finding: &Finding, width: usize) {
+    for goal in &finding.goals {
+        paragraph(out, &goal_line(goal, finding.what), 0, 2, width);
+        let held = goal.held_ns.map(|held_ns| format!(", held for {}", length(held_ns))).unwrap_or_default();
+        let trials = counted(goal.trials.len() as u64, "trial counts", "trials count");
+        let figures = format!(
+            "{}{held}; {trials}, {} of load; {}",
+            listed(&goal.criteria),
+            length(goal.load_ns),
+            reason_text(goal.reason)
+        );
+        paragraph(out, &figures, 2, 4, width);
+        goal.notes.iter().for_each(|note| paragraph(out, &note_text(note, finding.what), 2, 4, width));
+    }
+    let took_ns = finding.trials.iter().map(|trial| trial.took_ns).sum();
+    let trials = counted(finding.trials.len() as u64, "trial", "trials");
+    paragraph(out, &format!("{trials}, {}", length(took_ns)), 0, 2, width);
+}
+
+/// Why no more trials were made for a goal.
+fn reason_text(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Precise => "ended at the precision that was wanted",
+        Reason::Trials => "ended because the allowed trials are used up",
+        Reason::Generator => "ended where the generator or its host may be the limit",
+        Reason::Most => "ended at the highest load that was allowed",
+        Reason::NotMet => "ended at the lowest load",
+        Reason::Unstable => "ended because too many trials fail whatever their load",
+        Reason::Undecided => "ended because its trials stay undecided",
+    }
+}
+
+fn listed(criteria: &[String]) -> String {
+    criteria.iter().map(|text| safe(text)).collect::<Vec<_>>().join(", ")
 }
 
 /// What was answered at each load, as bars; loads of several trials are one line.
@@ -211,12 +292,7 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
     let share = |share: &f64| format!("{:.1} %", share * 100.0);
     match note {
         FindNote::Warm { trials } => format!("warm-up: the server was warm after {trials} trials"),
-        FindNote::NotWarm => {
-            let seen = "no two trials in a row at the first load agreed";
-            format!(
-                "warm-up: {seen}: the server may not have been warm, or is not steady; see --from and --trial"
-            )
-        }
+        FindNote::NotWarm => NOT_WARM.to_owned(),
         FindNote::Noise { share: noise } => format!(
             "noise: the limit differs by {} from trial to trial (standard deviation); longer trials make it less",
             share(noise)
@@ -272,9 +348,25 @@ pub(super) fn note_text(note: &FindNote, what: What) -> String {
         FindNote::Knee { rule, load, at_ns, figures } => {
             format!("{rule}: at {} {unit}, after {} ({figures})", rate(*load), length(*at_ns))
         }
+        FindNote::Order { strict, loose, is_contradicted, is_used } => {
+            order_text(&safe(strict), &safe(loose), *is_contradicted, *is_used)
+        }
         FindNote::GoalResult(result) => goal_text(result, unit),
         FindNote::NotByTheBook { text } => format!("not by the book: {text}"),
     }
+}
+
+/// What the order of two goals is.
+fn order_text(strict: &str, loose: &str, is_contradicted: bool, is_used: bool) -> String {
+    if is_contradicted {
+        return format!(
+            "order: {strict} is stricter than {loose}, and yet the whole interval of its limit is above that of \
+             {loose}: the server has changed between their trials, or something else has; do not use either before you \
+             know what"
+        );
+    }
+    let held = if is_used { "; the intervals are held to this" } else { "" };
+    format!("order: {strict} is stricter than {loose}, so its limit is not above that{held}")
 }
 
 /// Why it is undecided whether trials have passed.
@@ -302,6 +394,10 @@ fn then_counted(open: Option<(f64, f64)>, unit: &str) -> String {
         None => "they count neither for the server nor against it".to_owned(),
     }
 }
+
+/// The sentence of a server that may not have been warm.
+const NOT_WARM: &str = "warm-up: no two trials in a row at the first load agreed: the server may not have been warm, \
+                        or is not steady; see --from and --trial";
 
 /// Loads that differ by less are one line.
 const SAME_LINE: f64 = 1.01;

@@ -3,14 +3,14 @@
 use super::near::UNSTABLE;
 use super::state::{Near, Next, Search};
 use crate::find::belief::OUTSIDE;
-use crate::find::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+use crate::find::finding::{FindNote, Finding, GoalFinding, IntervalKind, Outcome, Reason, Why};
 use crate::find::notes::{collapse, of_trials};
 use crate::find::settings::Settings;
 use crate::find::trial::{Purpose, Trial, TrialVerdict, is_same_load};
 
 impl Search {
     /// What is looked at when the limit is known: collapse beyond it, and recovery.
-    pub(super) fn after(&mut self) -> Next {
+    pub(in crate::find) fn after(&mut self) -> Next {
         let outcome = self.outcome();
         let Outcome::Capacity { load, from, .. } = outcome else { return self.done(outcome) };
         let (ceiling, rounded) = (self.ceiling(), |load| self.settings.rounded(load));
@@ -52,7 +52,8 @@ impl Search {
         }
     }
 
-    fn outcome(&self) -> Outcome {
+    /// What the trials say about the limit.
+    pub(in crate::find) fn outcome(&self) -> Outcome {
         let Some(near) = &self.belief else { return Outcome::Undecided { load: self.settings.start } };
         let ceiling = self.ceiling();
         let (from, to) = self.interval(near);
@@ -62,7 +63,7 @@ impl Search {
             let lowest = loads.min_by(f64::total_cmp).unwrap_or(self.settings.least);
             return Outcome::Unstable { share: near.belief.lapse(), from: lowest, to: middle.min(ceiling) };
         }
-        let shown = self.highest_passed().unwrap_or(self.settings.least);
+        let shown = self.highest_shown().unwrap_or(self.settings.least);
         let at_least = |why| Outcome::AtLeast { load: from.min(shown), why };
         if to >= ceiling * 0.999 && (ceiling < self.settings.most || middle >= ceiling * 0.999) {
             return at_least(if ceiling < self.settings.most { Why::Generator } else { Why::Most });
@@ -77,14 +78,56 @@ impl Search {
     }
 
     pub(super) fn done(&self, outcome: Outcome) -> Next {
-        let notes = self.notes(&outcome);
-        let Settings { method, what, criteria, .. } = &self.settings;
-        let (criteria, trials) = (criteria.texts(), self.trials.clone());
+        let goal = self.goal_finding(outcome);
+        let Settings { method, what, .. } = self.settings;
+        let (criteria, outcome, belief) = (goal.criteria.clone(), goal.outcome.clone(), goal.belief.clone());
+        let (notes, trials) = (goal.notes.clone(), self.trials.clone());
+        let goals = vec![goal];
+        Next::Done(Box::new(Finding {
+            method,
+            what,
+            criteria,
+            outcome,
+            goals,
+            notes,
+            trials,
+            cut: self.cut,
+            belief,
+        }))
+    }
+
+    /// What was found for the goal.
+    pub(in crate::find) fn goal_finding(&self, outcome: Outcome) -> GoalFinding {
         let of_near = |near: &Near| BELIEVED.map(|probability| (near.quantile(probability), probability));
-        let belief = self.belief.iter().flat_map(of_near).collect();
-        let finding =
-            Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut, belief };
-        Next::Done(Box::new(finding))
+        let counted =
+            || (0..self.trials.len()).filter(|at| self.counts(*at)).filter_map(|at| self.trials.get(at));
+        let counted = || counted().filter(|trial| trial.passed().is_some());
+        let goal = self.settings.goals.first();
+        GoalFinding {
+            name: goal.and_then(|goal| goal.name.clone()),
+            criteria: self.settings.criteria.texts(),
+            held_ns: self.settings.held_ns,
+            reason: self.reason(&outcome),
+            notes: self.notes(&outcome),
+            trials: counted().map(|trial| trial.number).collect(),
+            load_ns: counted().map(|trial| trial.lasted_ns).sum(),
+            belief: self.belief.iter().flat_map(of_near).collect(),
+            outcome,
+        }
+    }
+
+    fn reason(&self, outcome: &Outcome) -> Reason {
+        let is_precise =
+            self.belief.as_ref().is_some_and(|near| near.half_width() <= self.settings.precision);
+        match outcome {
+            Outcome::Capacity { .. } if is_precise => Reason::Precise,
+            Outcome::Capacity { .. } | Outcome::AtLeast { why: Why::Trials, .. } => Reason::Trials,
+            Outcome::AtLeast { why: Why::Generator, .. } => Reason::Generator,
+            Outcome::AtLeast { why: Why::Most, .. } => Reason::Most,
+            Outcome::NotMet { .. } => Reason::NotMet,
+            Outcome::Unstable { .. } => Reason::Unstable,
+            Outcome::Undecided { .. } => Reason::Undecided,
+        }
     }
 
     fn notes(&self, outcome: &Outcome) -> Vec<FindNote> {

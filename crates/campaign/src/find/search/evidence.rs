@@ -29,9 +29,17 @@ impl Search {
         self.trials.iter().filter(|trial| trial.passed().is_some())
     }
 
+    /// The share of queries that was lost at half of the highest load that has passed, and below.
+    pub(super) fn usual_loss(&self) -> f64 {
+        let highest = self.highest_passed().unwrap_or(0.0);
+        let low = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load <= highest / 2.0);
+        let (lost, queries) = low.fold((0, 0), |sum, trial| (sum.0 + trial.lost, sum.1 + trial.queries));
+        lost as f64 / queries.max(1) as f64
+    }
+
     /// Whether all trials that are allowed were made.
     pub(super) fn is_spent(&self) -> bool {
-        self.trials.len() as u32 >= self.settings.most_trials
+        self.made >= self.settings.most_trials
     }
 
     pub(super) fn highest_passed(&self) -> Option<f64> {
@@ -84,11 +92,8 @@ impl Search {
 
     /// The lowest and the highest load of trials that count as either; `None` where there is none.
     pub(super) fn open_loads(&self) -> Option<(f64, f64)> {
-        let trials = self
-            .trials
-            .iter()
-            .enumerate()
-            .filter(|(at, trial)| self.is_evidence(*at) && trial.is_near_bound());
+        let trials =
+            self.trials.iter().enumerate().filter(|(at, trial)| self.counts(*at) && trial.is_near_bound());
         let loads = trials.map(|(_, trial)| (trial.load, trial.load));
         loads.reduce(|(low, high), (load, _)| (low.min(load), high.max(load)))
     }
@@ -111,11 +116,12 @@ impl Search {
         above.next().filter(|_| above.next().is_none())
     }
 
-    /// Whether several trials at this load and below have failed, for each that has passed at it or above: one that
-    /// passed was then disturbed.
+    /// Whether several trials at this load and below have failed, for each that has passed at it or above: those that
+    /// passed were then disturbed. Where more than a few have passed, it is the limit that differs from trial to trial.
     fn is_ruled_out(&self, load: f64) -> bool {
         let passed = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load >= load).count();
-        self.failed(false).filter(|failed| *failed <= load).count() >= SEVERAL * (1 + passed)
+        passed <= MOST_DISTURBED
+            && self.failed(false).filter(|failed| *failed <= load).count() >= SEVERAL * (1 + passed)
     }
 
     /// The loads of the trials that failed; where a limit may be lower after an overload, without those that failed
@@ -139,6 +145,26 @@ impl Search {
         }
     }
 
+    /// Whether a trial counts for the limit: it says where the limit is, and was as long as the goal asks. A shorter
+    /// one only excludes its load, where it has failed by far: that it failed near the limit says nothing, because
+    /// that it passes there would say nothing either.
+    pub(super) fn counts(&self, at: usize) -> bool {
+        let Some(trial) = self.trials.get(at) else { return false };
+        let has_failed_by_far = || {
+            let too_slow = trial.of_bound.is_some_and(|times| times >= FAR_TOO_SLOW);
+            trial.passed() == Some(false) && (trial.kept_up <= trial.load * FAR_TOO_MUCH || too_slow)
+        };
+        self.is_evidence(at) && (self.is_long_enough(trial) || has_failed_by_far())
+    }
+
+    /// The highest load that a trial as long as the goal asks has passed at.
+    pub(super) fn highest_shown(&self) -> Option<f64> {
+        let passed = self.clean().filter(|trial| {
+            trial.passed() == Some(true) && trial.purpose != Purpose::Down && self.is_long_enough(trial)
+        });
+        passed.map(|trial| trial.load).max_by(f64::total_cmp)
+    }
+
     /// Whether the trial before it failed.
     pub(super) fn follows_failure(&self, at: usize) -> bool {
         let before = self.trials.get(..at).unwrap_or_default();
@@ -146,11 +172,19 @@ impl Search {
     }
 }
 
+/// A short trial has failed by far where the server kept up with at most this share of the load, or where a latency was
+/// at least so many times its bound.
+const FAR_TOO_MUCH: f64 = 0.9;
+const FAR_TOO_SLOW: f64 = 3.0;
+
 /// How far above a load that has failed the next trial may be.
 const A_LITTLE: f64 = 1.02;
 
 /// So many failures for each trial that passed rule a load out.
 const SEVERAL: usize = 4;
+
+/// So many trials may be disturbed.
+const MOST_DISTURBED: usize = 2;
 
 /// The generator's limit is not looked for more closely than this.
 const NEAR_OUR_LIMIT: f64 = 1.1;

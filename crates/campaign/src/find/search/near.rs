@@ -62,7 +62,7 @@ impl Search {
 
     fn learn_into(&self, near: &mut Near, either: TrialOutcome) {
         for at in near.learned..self.trials.len() {
-            let Some(trial) = self.trials.get(at).filter(|_| self.is_evidence(at)) else { continue };
+            let Some(trial) = self.trials.get(at).filter(|_| self.counts(at)) else { continue };
             if near.recovers && self.follows_failure(at) {
                 continue;
             }
@@ -108,7 +108,11 @@ impl Search {
             return None;
         }
         let near = self.belief.as_ref()?;
-        let count = self.trials.iter().filter(|trial| trial.purpose == Purpose::Near).count();
+        let near_limit =
+            |at: &usize| self.trials.get(*at).is_some_and(|trial| trial.purpose == Purpose::Near);
+        let all = (0..self.trials.len()).filter(near_limit).count();
+        let count = (0..self.trials.len()).filter(|at| near_limit(at) && self.counts(*at)).count();
+        let own = all.saturating_sub(self.foreign);
         let (from, _) = near.interval();
         let is_precise = near.half_width() <= precision;
         let is_above = near.belief.above(ceiling) > 1.0 - OUTSIDE;
@@ -134,12 +138,23 @@ impl Search {
         // say more: about the noise, and whether the limit could be beyond the ends of the interval after all.
         let within = (near.quantile(0.75) / near.quantile(0.25)).ln() / 2.0;
         let is_near = within < precision * HALF_OF_95 || within < noise * HALF_OF_95;
+        let pointed = self.pointed(near).filter(|_| !is_near);
         let beside = if is_near { (BESIDE * noise).max(EDGE * precision) } else { 0.0 };
         // Where a failure costs two trials, rather too low than too high.
-        let middle = near.quantile(if near.recovers && !is_near { CAUTIOUS } else { 0.5 });
-        let load = middle * (if count.is_multiple_of(2) { beside } else { -beside }).exp();
+        let cautious = if near.recovers && !is_near { CAUTIOUS } else { 0.5 };
+        let middle = near.quantile(cautious);
+        let is_credible =
+            |(from, to): &(f64, f64)| !is_near && (count == 0 || near.belief.within(*from, *to) > CREDIBLE);
+        let middle = match self.steer.filter(is_credible) {
+            Some((from, to)) => middle.clamp(from, to),
+            None => middle,
+        };
+        let load = middle * (if own.is_multiple_of(2) { beside } else { -beside }).exp();
+        let load = pointed.unwrap_or(load);
         // Whether the one failure above was a lapse is best seen at that load itself.
-        let lone = self.failed_once().filter(|failed| !is_near && near.belief.above(*failed) > UNSURE);
+        let lone = self
+            .failed_once()
+            .filter(|failed| !is_near && pointed.is_none() && near.belief.above(*failed) > UNSURE);
         let load = if lone.is_some() { self.roof() } else { load };
         Some(Next::Try(Purpose::Near, fit(load.min(self.roof()))))
     }
@@ -168,19 +183,23 @@ impl Search {
     /// What the trials say about a limit that moves.
     fn move_with(&self, near: &mut Near, either: TrialOutcome) {
         let (from, to) = (near.belief.quantile(0.005) / AROUND, near.belief.quantile(0.995) * AROUND);
-        let count = self.trials.len();
-        let points: Vec<Point> = (0..count)
-            .filter(|at| self.is_evidence(*at))
-            .filter_map(|at| {
-                let trial =
-                    self.trials.get(at).filter(|trial| (from / 2.0..to * 2.0).contains(&trial.load))?;
-                let passed = match self.seen(trial, either)? {
-                    TrialOutcome::Passed => true,
-                    TrialOutcome::Failed => false,
-                    TrialOutcome::Either => return None,
-                };
-                let (ago, follows_failure) = ((count - 1 - at) as f64, self.follows_failure(at));
-                Some(Point { load: trial.load, passed, ago, follows_failure })
+        let near_limit = |at: &usize| {
+            let trial = self.trials.get(*at)?;
+            let passed = match self.seen(trial, either)? {
+                TrialOutcome::Passed => true,
+                TrialOutcome::Failed => false,
+                TrialOutcome::Either => return None,
+            };
+            let is_around = (from / 2.0..to * 2.0).contains(&trial.load);
+            is_around.then_some((trial.load, passed, self.follows_failure(*at)))
+        };
+        // Trials that say nothing of this goal take no time of it.
+        let counted: Vec<usize> = (0..self.trials.len()).filter(|at| self.counts(*at)).collect();
+        let points: Vec<Point> = (0_u32..)
+            .zip(counted.iter().rev())
+            .filter_map(|(ago, at)| {
+                let (load, passed, follows_failure) = near_limit(at)?;
+                Some(Point { load, passed, ago: f64::from(ago), follows_failure })
             })
             .collect();
         near.fall = Some(Trend::of(Motion::Fall, &points, from, to));
@@ -209,6 +228,9 @@ const RECOVERY: f64 = 0.7;
 /// How many times as probable the trials must be with a limit that falls after an overload as without, for the search
 /// to let the server recover after each failure.
 const SUSPECTED: f64 = 2.5;
+
+/// The probability that must be where shorter trials have shown the limit to be, for trials to be made there.
+const CREDIBLE: f64 = 0.04;
 
 /// The probability that the limit is above a load that has failed, from which on that load is tried again.
 const UNSURE: f64 = 0.25;

@@ -16,6 +16,23 @@ pub struct Search {
     pub(super) belief: Option<Near>,
     /// What is done next.
     pub(super) next: Next,
+    /// Trials that were made for another goal, near its limit.
+    pub(super) foreign: usize,
+    /// Where shorter trials, or those of a goal that must be met where this one is, have shown the limit to be.
+    pub(super) steer: Option<(f64, f64)>,
+    /// All trials of the search, those too that say nothing about this goal.
+    pub(super) made: u32,
+}
+
+/// A trial that was made, for this goal or for another.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::find) struct Made {
+    pub(in crate::find) purpose: Purpose,
+    pub(in crate::find) load: f64,
+    pub(in crate::find) planned_ns: u64,
+    pub(in crate::find) rest_ns: u64,
+    /// Whether this goal has asked for it.
+    pub(in crate::find) is_own: bool,
 }
 
 /// The belief, and what was found about the limit itself.
@@ -37,7 +54,7 @@ pub(super) struct Near {
 
 /// What is done next.
 #[derive(Clone, Debug)]
-pub(super) enum Next {
+pub(in crate::find) enum Next {
     Try(Purpose, f64),
     Done(Box<Finding>),
 }
