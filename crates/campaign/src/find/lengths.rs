@@ -93,6 +93,12 @@ impl Settings {
 }
 
 impl Settings {
+    /// The same, with as many more as may be missing by chance where queries are due at random.
+    fn enough_ns(&self, load: f64) -> u64 {
+        let needed = self.criteria.queries_needed() as f64;
+        self.length_of(needed + MISSING_BY_CHANCE * needed.sqrt(), load)
+    }
+
     /// How long the first trial is.
     pub fn first_ns(&self) -> u64 {
         match self.method {
@@ -112,7 +118,7 @@ impl Settings {
 
     /// How long a trial is where the limit is far.
     pub(super) fn far_ns(&self, load: f64) -> u64 {
-        self.needed_ns(load).max(FAR_NS.min(self.trial_ns))
+        self.enough_ns(load).max(FAR_NS.min(self.trial_ns))
     }
 
     /// How long a trial near the limit is, where the goal asks for no more.
@@ -122,7 +128,7 @@ impl Settings {
             true => NEAR_NS,
             false => NOISY_NS,
         };
-        self.needed_ns(load).max(usual_ns)
+        self.enough_ns(load).max(usual_ns)
     }
 
     /// Times, each with the share of the queries whose loss in all of it makes it certain that a trial fails. None
@@ -170,6 +176,9 @@ const NEAR_NS: u64 = 5_000_000_000;
 /// The same once trials contradict each other: a moment in which a server, or its host, does something else is then a
 /// smaller part of it.
 const NOISY_NS: u64 = 8_000_000_000;
+
+/// The deviation of a number of queries by chance, in standard deviations, that none of a million trials has.
+const MISSING_BY_CHANCE: f64 = 5.0;
 
 /// A loss during one of so many parts of a trial may end it, and during one second at the least.
 const PARTS: [u64; 3] = [30, 10, 3];

@@ -249,7 +249,12 @@ impl Settings {
 
     /// The shortest trial with the queries that the criteria need.
     pub(super) fn needed_ns(&self, load: f64) -> u64 {
-        ((self.criteria.queries_needed() as f64 / self.qps(load) * 1e3).ceil() * 1e6) as u64
+        self.length_of(self.criteria.queries_needed() as f64, load)
+    }
+
+    /// How long so many queries take at a load.
+    pub(super) fn length_of(&self, queries: f64, load: f64) -> u64 {
+        ((queries / self.qps(load) * 1e3).ceil() * 1e6) as u64
     }
 
     /// Queries per second of a load.

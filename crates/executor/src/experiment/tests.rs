@@ -164,7 +164,7 @@ fn a_resolver_names_the_helper_from_whose_root_it_resolves() {
     let helper = "[[helper]]\nname = \"world\"\ntemplate = \"nsd\"\n";
     let with = |server: &str, more: &str| {
         let server = format!("[[server]]\nname = \"s\"\ntemplate = \"{server}\"\norigin = \".\"\n{more}\n");
-        setup(&format!("{helper}{server}{LOAD}"), false)
+        setup(&format!("[run]\nask = [\"x. A\"]\n{helper}{server}{LOAD}"), false)
     };
     let setup = with("unbound", "hierarchy = \"world\"").unwrap();
     let Kind::Started(how) = &setup.subjects[0] else { panic!("it is started") };

@@ -323,13 +323,13 @@ fn connections_per_second_and_clients_held_are_what_is_varied() {
     let opened = record.arrivals().connections.as_deref().unwrap().established;
     assert!(opened >= record.tally().ends.answered, "{opened}: one query each");
     let clients =
-        of("--find clients --per-client 10 --trial 1s --from 100 --least 100 --most 100", "clients");
+        of("--find clients --per-client 10 --trial 2s --from 100 --least 100 --most 100", "clients");
     assert_eq!(clients["unit"], "clients");
     let record = work.record("clients/runs/001");
     assert_eq!(
         (record.header.clients, record.tally().scheduled),
-        (100, 1_000),
-        "100 clients, 10 queries each"
+        (100, 2_000),
+        "100 clients, 10 queries a second each"
     );
 }
 
