@@ -432,7 +432,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand history" -l markdown -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand history" -l no-index -d 'Neither write nor renew the index beside the records'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand history" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l while -d 'A criterion of each trial, such as \'loss<0.1%\' or \'p99<5ms\'; may be repeated [default: no loss beyond chance, and p99<=100ms]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l goal -d 'With --method mlrsearch: a Search Goal of RFC 9971, \'NAME: loss<=R\', and then, each after a comma, its final trial duration (\'60 s\'), sum=T (decides a load), exceed=SHARE (of that which may lose more), width=SHARE (between its bounds) and initial=T (of the first trials); may be repeated [default: \'lossless: loss=0\' and \'partial: loss<=0.5%\', each with 10 s, sum=30 s, exceed=50%, width=0.5%, initial=1 s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l goal -d 'A goal, \'NAME: CRITERIA\', with how long a trial must hold it if that matters: \'held: loss<0.1%, 60 s\'; may be repeated, each trial is judged for all of them. With --method mlrsearch a Search Goal of RFC 9971, \'NAME: loss<=R\', with its final trial duration and, each after a comma, sum=T (decides a load), exceed=SHARE (of that which may lose more), width=SHARE (between its bounds) and initial=T (of the first trials) [default: one goal, the criteria of --while; of mlrsearch \'lossless: loss=0\' and \'partial: loss<=0.5%\', each with 10 s, sum=30 s, exceed=50%, width=0.5%, initial=1 s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l find -d 'What is searched for: qps, connections (per second, one query each) or clients (held, each with its connection) [default: qps]' -r -f -a "qps\t''
 connections\t''
 clients\t''"
@@ -446,10 +446,10 @@ mlrsearch\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l from -d 'The first load [default: 1k; of connections and clients 100]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l least -d 'The lowest load that is tried, if the first one is too much [default: a tenth of the default of --from, or more where trials would last longer than a minute]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l most -d 'The highest load that is tried; the end of a stair or a ramp; the largest window' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trial -d 'The length of each trial; longer where its load has too few queries for the criteria [default: 10s]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trial -d 'The length of a trial near the limit; longer where its load has too few queries for the criteria [default: 5s, and 8s once trials contradict each other; of other methods than search 10s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l rest -d 'The pause between trials; four times as long after one that failed [default: 500ms]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l precision -d 'Search until the 95 % interval is so narrow: plus or minus this share [default: 2%]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trials -d 'End after this many trials, with the interval that there is then [default: 60]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trials -d 'End after this many trials, with the interval that there is then [default: 60, and 30 for each further goal and each goal with a duration; of mlrsearch 1000]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l per-client -d 'With --find clients: queries per second of each client [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l repeats -d 'With --method rfc2544 and rfc8219: how often the search is made [default: 20]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r

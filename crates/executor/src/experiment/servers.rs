@@ -394,8 +394,8 @@ const NEAR_AND_FAR: &str = "10.77.0.0/24";
 /// What finds by itself what can be watched.
 pub(super) const AUTO: &str = "auto";
 
-/// What a helper with a root of its own writes into its folder for resolvers: the hints, and the trust anchor where it is
-/// signed.
+/// What a helper with a root of its own writes into its folder for resolvers: the hints, and the trust anchor where it
+/// is signed.
 const HINTS_FILE: &str = "root.hints";
 const ANCHOR_FILE: &str = "root.key";
 
