@@ -103,6 +103,18 @@ impl Control {
         }
     }
 
+    /// Lets a next run begin after one that has stopped itself, at a condition or a limit of its plan. What a signal has
+    /// requested stays.
+    pub fn begin_next(&self) {
+        let Some(own) = self.cause().filter(|cause| !cause.is_signal()) else { return };
+        let (relaxed, own) = (Ordering::Relaxed, own as u8 + 1);
+        let _ = self.cause.compare_exchange(own, 0, relaxed, relaxed);
+        // More than one request: a signal came after the run's own one, or comes now. Which one is not known.
+        if self.asked.compare_exchange(1, 0, relaxed, relaxed).is_err() {
+            let _ = self.cause.compare_exchange(0, StopCause::Interrupt as u8 + 1, relaxed, relaxed);
+        }
+    }
+
     /// Why the run was stopped first; `None` where it was not.
     pub fn cause(&self) -> Option<StopCause> {
         let number = usize::from(self.cause.load(Ordering::Relaxed));
@@ -171,6 +183,20 @@ impl Drop for FailOnPanic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_stopped_itself_does_not_stop_the_next_one_and_a_signal_does() {
+        let control = Control::default();
+        control.stop(StopCause::Condition);
+        control.begin_next();
+        assert_eq!((control.asked(), control.cause()), (Asked::Nothing, None));
+        control.stop(StopCause::Condition);
+        control.stop(StopCause::Terminate);
+        control.begin_next();
+        assert_eq!((control.asked(), control.cause()), (Asked::EndNow, Some(StopCause::Interrupt)));
+        control.begin_next();
+        assert_eq!((control.asked(), control.cause()), (Asked::EndNow, Some(StopCause::Interrupt)));
+    }
 
     #[test]
     fn the_first_press_stops_sending_the_second_ends_the_run_and_a_third_has_no_effect() {

@@ -42,6 +42,7 @@ pub(crate) fn make(
         Some(Ended::Failed { why }) => return Err(MakeError::Failed(why.clone())),
         _ => {}
     }
+    control.begin_next();
     match run.incomplete {
         Some(error) => Err(MakeError::Incomplete(error)),
         None => Ok(Some(run)),

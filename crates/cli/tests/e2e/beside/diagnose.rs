@@ -93,7 +93,9 @@ fn of_a_search_the_trial_just_above_the_limit_is_diagnosed() {
     assert_eq!((&found["kind"], &found["answer"]), (&Value::from("search"), &result["answer"]));
     assert_eq!(found["of"]["run"], run, "{found:#}");
     assert_eq!(found["diagnosis"], diagnosed(&work, &run));
-    assert!(found["diagnosis"]["trouble"]["unanswered"].as_u64() > Some(10), "{found:#}");
+    // At the limit itself the queue may only have grown.
+    let has_grown = found["of"]["why"].as_str().unwrap().contains("queue that grows");
+    assert!(has_grown || found["diagnosis"]["trouble"]["unanswered"].as_u64() > Some(10), "{found:#}");
     let text = work.dnsdyno("diagnose f").gives(0).stdout;
     let says = format!("{run}, the trial with the lowest load that failed at the limit or above: ");
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&says), "{text}");

@@ -143,7 +143,9 @@ fn little_memory_ends_in_a_sentence_and_a_record_that_was_begun_is_good() {
         match ran.code() {
             Some(0 | 1) => {}
             Some(code) => {
-                let tells = ran.stderr.contains("no memory for") || ran.stdout.contains("gives no thread");
+                let tells = ran.stderr.contains("no memory for")
+                    || ran.stderr.contains("give this process more memory")
+                    || ran.stdout.contains("gives no thread");
                 assert!(code == 3 && (tells || ran.stderr.contains("of memory more")), "{said}");
             }
             None => unreachable!(),

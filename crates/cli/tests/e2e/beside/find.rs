@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dnsdyno_lab::within_tries;
-use dnsdyno_responder::{Config, Delay, Faults, Responder, Rule, Transport, Zone};
+use dnsdyno_responder::{Config, Delay, Faults, Responder, Rule, Share, Transport, Zone};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -302,6 +302,25 @@ fn a_limit_of_the_generator_is_never_called_the_servers() {
             false => Err(format!("{outcome}")),
         }
     });
+}
+
+#[test]
+fn a_trial_that_ends_early_because_it_has_failed_does_not_end_the_search() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults { loss: Share::new(0.3).unwrap(), ..Faults::default() });
+    let ran = work.dnsdyno(&format!(
+        "find -s {} -d q.txt --timeout 300ms --while loss<1% --from 200 --least 200 --most 400 --trial 500ms --rest 0 \
+         --trials 10 -o f",
+        server.address()
+    ));
+    assert_eq!(ran.code(), Some(1), "{}", ran.stderr);
+    let found = result(&work, "f");
+    assert_eq!(found["outcome"]["kind"], "not_met", "{found:#}");
+    let trials = found["trials"].as_array().unwrap();
+    assert!(trials.len() > 1, "{found:#}");
+    let lasted = trials.iter().map(|trial| trial["lasted_ns"].as_u64().unwrap());
+    // A thousand queries for `loss<1%` are five seconds.
+    assert!(lasted.min() < Some(4_000_000_000), "none has ended early: {found:#}");
 }
 
 #[test]
