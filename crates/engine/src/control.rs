@@ -103,8 +103,8 @@ impl Control {
         }
     }
 
-    /// Lets a next run begin after one that has stopped itself, at a condition or a limit of its plan. What a signal has
-    /// requested stays.
+    /// Lets a next run begin after one that has stopped itself, at a condition or a limit of its plan. What a signal
+    /// has requested stays.
     pub fn begin_next(&self) {
         let Some(own) = self.cause().filter(|cause| !cause.is_signal()) else { return };
         let (relaxed, own) = (Ordering::Relaxed, own as u8 + 1);
