@@ -111,6 +111,8 @@ async function tablesAgree(page, data, json, text, intervals) {
     assert.deepEqual(table.rows, written, `${id}: the page shows what the program wrote`);
     const value = OF_TABLE[id];
     for (const cells of table.rows) {
+      // The summary has the first of these questions only.
+      if (id === "truncated" && table.rows.indexOf(cells) >= QUESTIONS_IN_SUMMARY) continue;
       for (const [n, cell] of cells.entries()) {
         const { title } = table.columns[n];
         const what = `${id}, ${cells[0]}, ${title}: ${cell}`;
@@ -122,6 +124,9 @@ async function tablesAgree(page, data, json, text, intervals) {
     }
   }
 }
+
+/** `MOST_SHOWN` of the summary's questions that fell back. */
+const QUESTIONS_IN_SUMMARY = 10;
 
 /** What `show --json` has for a cell, by the table, the cells of its row, its column's title, and the row's number. */
 const OF_TABLE = {
