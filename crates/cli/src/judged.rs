@@ -2,41 +2,36 @@
 
 use std::io::Write;
 
+use clap::Args;
 use serde_json::Value;
 
 use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, OK};
 use crate::screen::width_of_terminal;
 
-/// The form of an output.
-#[derive(Clone, Copy)]
-pub(crate) enum Form {
-    Text,
-    Markdown,
-    Json,
+/// The options that choose the form of an output.
+#[derive(Debug, Args)]
+pub(crate) struct FormFlags {
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown, for a pull request
+    #[arg(long)]
+    markdown: bool,
 }
 
-impl Form {
-    /// That of the options `--json` and `--markdown`, which exclude each other.
-    pub(crate) fn of(json: bool, markdown: bool) -> Form {
-        match (json, markdown) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Markdown,
-            (false, false) => Form::Text,
-        }
-    }
-
-    /// Prints one of the forms; a text has the width that it is given.
+impl FormFlags {
+    /// Prints the form that is chosen; a text has the width that it is given.
     pub(crate) fn print(
-        self,
+        &self,
         text: impl FnOnce(usize) -> String,
         markdown: impl FnOnce() -> String,
         json: impl FnOnce() -> Value,
     ) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
-        match self {
-            Form::Text => write!(out, "{}", text(width_of_terminal())),
-            Form::Markdown => write!(out, "{}", markdown()),
-            Form::Json => writeln!(out, "{:#}", json()),
+        match (self.json, self.markdown) {
+            (true, _) => writeln!(out, "{:#}", json()),
+            (false, true) => write!(out, "{}", markdown()),
+            (false, false) => write!(out, "{}", text(width_of_terminal())),
         }
     }
 }

@@ -17,7 +17,7 @@ use dnsdyno_report::import::import;
 
 use crate::cmd::report::{may_be_written, named, options, write as replace};
 use crate::exit::{Failure, Outcome};
-use crate::judged::{Form, code_of_bounds};
+use crate::judged::{FormFlags, code_of_bounds};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,12 +47,8 @@ pub(crate) struct CompareFlags {
     /// Compare runs that were not asked alike
     #[arg(long)]
     pub(crate) even_if_unlike: bool,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "markdown")]
-    pub(crate) json: bool,
-    /// Print Markdown, for a pull request
-    #[arg(long)]
-    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) form: FormFlags,
     /// Also write the comparison with the charts of all runs as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
@@ -93,7 +89,8 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     if let Some(file) = &flags.junit {
         replace(file, comparison_junit(&found).as_bytes(), "--junit")?;
     }
-    Form::of(flags.json, flags.markdown)
+    flags
+        .form
         .print(|width| comparison(&found, width), || comparison_markdown(&found), || comparison_json(&found))
         .map_err(Failure::run_failed)?;
     let mut states = found.bounds.iter().map(|bound| bound.state);

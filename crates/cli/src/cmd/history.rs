@@ -13,7 +13,7 @@ use dnsdyno_page::HistoryLinks;
 
 use crate::cmd::report::{may_be_written, named, options, write as replace};
 use crate::exit::{Failure, Outcome};
-use crate::judged::{Form, code_of_bounds};
+use crate::judged::{FormFlags, code_of_bounds};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,12 +36,8 @@ pub(crate) struct HistoryFlags {
     /// Note that the step at a run is intended, and why; it is no regression from then on
     #[arg(long, num_args = 2, value_names = ["RUN", "REASON"])]
     pub(crate) accept: Vec<String>,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "markdown")]
-    pub(crate) json: bool,
-    /// Print Markdown, for a pull request
-    #[arg(long)]
-    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) form: FormFlags,
     /// Also write a page with a chart of each metric
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
@@ -84,7 +80,8 @@ pub(crate) fn history(flags: &HistoryFlags) -> Outcome {
     if let Some(file) = &flags.junit {
         replace(file, history_junit(&found).as_bytes(), "--junit")?;
     }
-    Form::of(flags.json, flags.markdown)
+    flags
+        .form
         .print(|width| history_text(&found, width), || history_markdown(&found), || history_json(&found))
         .map_err(Failure::run_failed)?;
     let mut states = found.gates.iter().map(|gate| &gate.state);
