@@ -37,22 +37,28 @@ impl Settings {
             Method::Stair | Method::Ramp | Method::Window => return Vec::new(),
         }
         let unit = self.what.unit();
-        let (trial_ns, needed) = (|load: f64| length(self.trial_ns(load)), self.criteria.queries_needed());
+        let (needed, enough) = (self.criteria.queries_needed(), self.enough_queries());
+        let usual_ns = self.usual_lengths_ns().map_or(self.trial_ns, |(usual_ns, _)| usual_ns);
+        let lasts_ns = |load: f64| self.length_of(enough, load).max(usual_ns);
         let mut notices = Vec::new();
         let of_interest = if self.is_trial_given { self.least } else { self.start };
-        if self.trial_ns(of_interest) > self.trial_ns {
-            let enough = needed as f64 / (self.trial_ns as f64 * 1e-9) * self.least / self.qps(self.least);
-            let at = |load: f64| format!("{} at {} {unit}", trial_ns(load), rate(load));
-            let first = (self.trial_ns(self.start) > self.trial_ns).then(|| at(self.start));
+        if lasts_ns(of_interest) > usual_ns {
+            let below = enough / (usual_ns as f64 * 1e-9) * self.least / self.qps(self.least);
+            let at = |load: f64| format!("{} at {} {unit}", length(lasts_ns(load)), rate(load));
+            let first = (lasts_ns(self.start) > usual_ns).then(|| at(self.start));
             let lowest = (self.least < self.start).then(|| at(self.least));
             let criterion =
                 self.criteria.rarest().filter(|(_, of_it)| *of_it == needed).map(|(text, _)| text);
+            let by_chance = match enough as u64 - needed {
+                0 => String::new(),
+                more => format!(", and {} more, which may be missing by chance", count(more)),
+            };
             notices.push(format!(
-                "{} can be judged from {} queries on: below {} {unit} a trial is longer than {}: {}",
+                "{} needs {} queries{by_chance}: below {} {unit} a trial is longer than {}: {}",
                 criterion.unwrap_or("a trial"),
                 count(needed),
-                rate(enough),
-                length(self.trial_ns),
+                rate(below),
+                length(usual_ns),
                 [first, lowest].into_iter().flatten().collect::<Vec<_>>().join(", ")
             ));
         }
@@ -61,7 +67,7 @@ impl Settings {
                 "the lowest load is {} {unit}, because a trial at {} {unit} would last {} (--least {} makes it)",
                 rate(self.least),
                 rate(usual),
-                trial_ns(usual),
+                length(lasts_ns(usual)),
                 format_rate_qps(usual)
             ));
         }
@@ -93,10 +99,17 @@ impl Settings {
 }
 
 impl Settings {
-    /// The same, with as many more as may be missing by chance where queries are due at random.
-    fn enough_ns(&self, load: f64) -> u64 {
+    /// The queries that the criteria need; in `search`, whose queries are due at random, with as many more as may be
+    /// missing by chance.
+    fn enough_queries(&self) -> f64 {
         let needed = self.criteria.queries_needed() as f64;
-        self.length_of(needed + MISSING_BY_CHANCE * needed.sqrt(), load)
+        let by_chance = if self.method == Method::Search { MISSING_BY_CHANCE * needed.sqrt() } else { 0.0 };
+        needed + by_chance
+    }
+
+    /// How long a trial with so many queries is.
+    fn enough_ns(&self, load: f64) -> u64 {
+        self.length_of(self.enough_queries(), load)
     }
 
     /// How long the first trial is.
@@ -219,16 +232,17 @@ mod tests {
         assert_eq!(
             short.notices(),
             [
-                "loss<0.1% can be judged from 10,000 queries on: below 10,000 qps a trial is longer than 1 s: 10 s at \
-                 1,000 qps, 59.9 s at 167 qps",
-                "the lowest load is 167 qps, because a trial at 100 qps would last 100 s (--least 100 makes it)"
+                "loss<0.1% needs 10,000 queries, and 500 more, which may be missing by chance: below 10,500 qps a \
+                 trial is longer than 1 s: 10.5 s at 1,000 qps, 62.9 s at 167 qps",
+                "the lowest load is 167 qps, because a trial at 100 qps would last 105 s (--least 100 makes it)"
             ]
         );
-        // Each trial has the queries that it needs.
+        // Each trial has the queries that it needs, and is as long as was said.
         for load in [167.0, 843.2, 1_000.0, 9_999.0, 123_456.0] {
-            let queries = load * short.trial_ns(load) as f64 * 1e-9;
-            assert!(queries >= 10_000.0, "{queries} at {load}");
+            let queries = load * short.near_ns(load, true) as f64 * 1e-9;
+            assert!(queries >= 10_500.0, "{queries} at {load}");
         }
+        assert_eq!([1_000.0, 10_500.0].map(|load| short.near_ns(load, true) / 1_000_000), [10_500, 1_000]);
     }
 
     #[test]
@@ -238,11 +252,11 @@ mod tests {
         assert!(given.notices()[1].starts_with("the lowest load is 167 qps"), "{:?}", given.notices());
         let least = settings("p99.9<5ms", Some("2s"), None, Some("50"));
         assert_eq!((least.loads().1, least.trial_ns(50.0)), (50.0, 200 * SECOND));
-        assert!(least.notices()[0].ends_with("3 min 20 s at 50.0 qps"), "{:?}", least.notices());
+        assert!(least.notices()[0].ends_with("3 min 30 s at 50.0 qps"), "{:?}", least.notices());
         let low = settings("p99.9<5ms", None, Some("50"), None);
         assert_eq!((low.loads().0, low.loads().1), (50.0, 50.0));
         assert!(
-            low.notices()[0].ends_with("is longer than 10 s: 3 min 20 s at 50.0 qps"),
+            low.notices()[0].ends_with("is longer than 5 s: 3 min 30 s at 50.0 qps"),
             "{:?}",
             low.notices()
         );

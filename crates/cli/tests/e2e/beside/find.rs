@@ -216,7 +216,8 @@ fn a_dry_run_says_how_long_and_does_nothing() {
     assert!(!work.has("f"));
     // Short trials do not raise the first load without a word.
     let ran = work.dnsdyno("find -s 127.0.0.1:9 -d q.txt --while loss<0.1% --trial 1s --dry-run");
-    let told = "loss<0.1% can be judged from 10,000 queries on: below 10,000 qps a trial is longer than 1 s";
+    let told = "loss<0.1% needs 10,000 queries, and 500 more, which may be missing by chance: below 10,500 qps a trial \
+                is longer than 1 s";
     assert!(ran.stdout.contains("first 1,000 qps") && ran.stdout.contains(told), "{}", ran.stdout);
 }
 
