@@ -59,16 +59,18 @@ impl Workers {
         mix: &Mix,
         connections: &ConnectionPlan,
     ) -> Result<Workers, PlanError> {
-        for (option, value) in [("workers", draft.workers), ("clients", draft.clients)] {
+        for (option, value, most) in
+            [("workers", draft.workers, PORTS_OF_AN_ADDRESS), ("clients", draft.clients, MAX_CLIENTS)]
+        {
             if let Some(number) = above_zero(option, value)? {
-                limited(option, number as u64, 1..=MAX_CLIENTS as u64, |number| number.to_string())?;
+                limited(option, number as u64, 1..=most as u64, |number| number.to_string())?;
             }
         }
         let window = load.window();
         let part = part(draft)?;
         // AF_XDP has a worker for each queue of the interface, if there are CPUs for them.
         let usual_workers = if backend.xdp().is_some() { usual.cpus } else { usual.workers };
-        let usual_workers = usual_workers.clamp(1, MAX_CLIENTS);
+        let usual_workers = usual_workers.clamp(1, PORTS_OF_AN_ADDRESS);
         let requested = part.map_or(draft.workers.unwrap_or(usual_workers), |part| part.of as usize);
         let (mut workers, mut notes) = (requested, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
@@ -88,12 +90,12 @@ impl Workers {
         let usual_clients = match (backend.xdp(), queries_each, window) {
             (Some(_), ..) => XDP_CLIENTS.max(workers),
             // A short-lived connection carries few queries at once: each query of the window may need its own.
-            (None, Some(_), Some(window)) => (window as usize).clamp(workers, MAX_CLIENTS),
+            (None, Some(_), Some(window)) => (window as usize).clamp(workers, PORTS_OF_AN_ADDRESS),
             (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(workers),
             // Not fewer because of fewer workers: a server, each of several, spreads them over its threads.
             (None, None, _) => {
                 let each = window.map_or(usual.cpus, |window| usual.cpus.min(window as usize)).max(workers);
-                (servers * each).min(MAX_CLIENTS)
+                (servers * each).min(PORTS_OF_AN_ADDRESS)
             }
         };
         let clients = draft.clients.unwrap_or(usual_clients);
@@ -158,5 +160,8 @@ const XDP_CLIENTS: usize = 256;
 /// Clients with short-lived connections where only a rate is given: so many queries may be outstanding.
 const SHORT_LIVED_CLIENTS: usize = 1_000;
 
-/// Each socket needs a port of its own.
-const MAX_CLIENTS: usize = 65_535;
+/// Each socket needs a port of its own; where the user says nothing, all have one address.
+const PORTS_OF_AN_ADDRESS: usize = 65_535;
+
+/// Clients that a user may ask for: with several addresses, here or of servers, the same port serves several of them.
+const MAX_CLIENTS: usize = 1 << 20;

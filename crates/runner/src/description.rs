@@ -109,9 +109,10 @@ fn member(plan: &Plan, way: &Way<'_>, local_ports: Option<PortRange>) -> MemberD
 /// The ports of this process, where `clients` of the whole load have these: each process those of its own clients.
 fn own_ports(plan: &Plan, ports: Option<PortRange>, clients: usize) -> Option<(u16, u16)> {
     let PortRange { first, last } = ports?;
-    let own = first.saturating_add(plan.part.before(clients) as u16);
+    let ports = |clients: usize| u16::try_from(clients).unwrap_or(u16::MAX);
+    let own = first.saturating_add(ports(plan.part.before(clients)));
     // One process has all, those that no client needs too.
-    let end = own.saturating_add(plan.part.share(clients).saturating_sub(1) as u16);
+    let end = own.saturating_add(ports(plan.part.share(clients).saturating_sub(1)));
     Some((own, if plan.part.is_whole() { last } else { end.min(last) }))
 }
 
