@@ -12,6 +12,7 @@ use crate::query_log::QueryLogs;
 use crate::share::Share;
 use crate::source::Source;
 use crate::stop_limits::WorkerLimits;
+use crate::trace::TraceJob;
 
 /// The settings of a run, validated by the plan.
 #[derive(Clone)]
@@ -44,6 +45,8 @@ pub struct Job<'a> {
     pub start_unix_ns: u64,
     /// Makes each worker's log of single queries; `None` = they are counted only.
     pub query_logs: Option<QueryLogs<'a>>,
+    /// What is traced of it.
+    pub trace: Option<TraceJob<'a>>,
 }
 
 impl Job<'_> {

@@ -36,6 +36,8 @@ mod source;
 mod stop_limits;
 mod stream;
 mod supply;
+mod trace;
+mod tracing;
 mod transactions;
 mod truncated;
 mod upcoming;
@@ -48,6 +50,9 @@ pub use feed::{FeedConfig, FeedIn, Feeds};
 pub use job::{Job, preparation_ns};
 pub use query_log::{How, QueryEnd, QueryLog, QueryLogs, Unpaired, Why};
 pub use source::Source;
+pub use trace::{
+    TraceJob, TraceLog, TraceSample, TraceStep, TracedConnection, TracedFallback, TracedQuery, TracedSend,
+};
 pub use upcoming::Upcoming;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -61,6 +61,27 @@ pub enum How {
     NotSent(NotSentReason),
 }
 
+impl How {
+    /// Its word in a trace.
+    pub fn word(self) -> &'static str {
+        match self {
+            How::Answered => "answered",
+            How::TimedOut => "timed_out",
+            How::Refused => "refused",
+            How::Interrupted => "interrupted",
+            How::NotSent(_) => "not_sent",
+        }
+    }
+
+    /// Why it was not sent.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            How::NotSent(reason) => Some(reason.key()),
+            _ => None,
+        }
+    }
+}
+
 /// A message that ends no query.
 #[derive(Clone, Copy, Debug)]
 pub struct Unpaired<'a> {

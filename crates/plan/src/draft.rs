@@ -370,6 +370,14 @@ pub struct Draft {
     /// dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated
     #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
     pub watch: Option<Vec<Masked>>,
+    /// Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the
+    /// run, in the Trace Event Format that Perfetto opens
+    #[arg(long, value_name = "1/N", help_heading = OUTPUT)]
+    #[serde(deserialize_with = "quantity")]
+    pub trace: Option<String>,
+    /// Write the trace to this file instead
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub trace_file: Option<String>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,

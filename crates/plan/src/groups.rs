@@ -253,6 +253,8 @@ groups! {
         name = "name",
         note = "note",
         interval = "interval",
+        trace = "trace";
+        trace_file = "trace-file",
     }
 }
 

@@ -28,6 +28,7 @@ use crate::selection::{selection, source};
 use crate::servers::Lookup;
 use crate::stop::{Stop, StopLimits};
 use crate::target::{Resolve, Target};
+use crate::trace::TracePlan;
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::watch::Watch;
@@ -118,6 +119,8 @@ pub struct Plan {
     pub stop_when: Vec<StopCondition>,
     /// What ends the run early, at once.
     pub stop_limits: StopLimits,
+    /// The trace, where one is written.
+    pub trace: Option<TracePlan>,
     /// What is watched beside the load.
     pub watch: Vec<Watch>,
     /// Changes to the user's options, to be reported.
@@ -293,6 +296,7 @@ impl Draft {
             Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
         let local_ports = local_ports(&draft, clients, &backend)?;
         let workers = part.workers as usize;
+        let trace = TracePlan::of(&mut draft, host.working_dir)?;
         let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
         let plan = Plan {
             name: draft.name.clone(),
@@ -335,6 +339,7 @@ impl Draft {
             expect_each,
             stop_when,
             stop_limits,
+            trace,
             watch,
             notes,
             draft,

@@ -186,6 +186,7 @@ const RULES: &[Rule] = &[
     option("padding", |d| d.padding.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
     option("ecs-range", |d| d.ecs_range.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
     option("no-tsig-verify", |d| d.tsig_verify == Some(false), |run| run.draft.is_signed(), SIGNED),
+    option("trace-file", |d| d.trace_file.is_some(), |run| run.draft.trace.is_some(), TRACED),
     option("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     option("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
     option("every", |d| d.every.is_some(), |run| run.draft.burst.is_some(), BURST),
@@ -257,6 +258,7 @@ const ONE_SUBNET: &str = "and --ecs-range both set the client subnet: remove one
 const SUBNETS: &str = "has no effect without --ecs-range: add that, or remove it";
 const SIGNED: &str = "is for signed queries: add --tsig, or remove it";
 const ONE_KEY: &str = "and --tsig both give the key: remove one";
+const TRACED: &str = "has no effect without --trace: add --trace 1/1000, or remove it";
 const RAMP: &str = "has no effect without --ramp: add that, or remove it";
 const STAIR: &str = "has no effect without --stair: add that, or remove it";
 const BURST: &str = "has no effect without --burst: add that, or remove it";

@@ -93,6 +93,14 @@ pub enum RunError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The trace cannot be created.
+    #[error("cannot write the trace to {path}: {source}; choose another file with --trace-file", path = path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The agents that were to make the run cannot.
     #[error("{why}")]
     Agents {

@@ -8,6 +8,8 @@ use dnsdyno_record::{Check, Digest, Event, Header, Interval, WriteError};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{bytes, count, counted, length};
 
+use crate::trace::Traced;
+
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
     /// A message for the user.
@@ -186,6 +188,8 @@ pub enum Note<'a> {
     Said(&'a str),
     /// The answers that differ from the recorded ones could not be written into the run's folder.
     AnswersNotKept(&'a std::io::Error),
+    /// The trace of the run is written.
+    Traced(&'a Traced),
     /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
 }
@@ -226,6 +230,7 @@ impl Note<'_> {
             Note::AnswersNotKept(error) => {
                 format!("cannot write the answers that differ into the folder of the run: {error}")
             }
+            Note::Traced(traced) => traced.sentence(),
             Note::RecordTrouble(error) => error.to_string(),
         })
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparation_ns};
+use dnsdyno_engine::{
+    Control, Job, Live, QueryLogs, Source, StopCause, TraceJob, TraceSample, preparation_ns,
+};
 use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
@@ -24,6 +26,7 @@ use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, LineCopy, draft_of, keep_queries};
 use crate::recording::{Beginning, Parties, Recording};
 use crate::replay::{Feeding, Replay};
+use crate::trace::{NoTrace, TraceWriting, Tracing};
 use crate::watch::Watch;
 use crate::watching::{Watching, open_bed, open_watched};
 
@@ -68,6 +71,8 @@ impl Visitor for Run<'_> {
         let answers = checks_answers.then(|| Answers::start(plan.workers)).transpose()?;
         let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
         let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
+        let tracing = plan.trace.as_ref().map(|trace| Tracing::prepare(plan.workers, trace.file.as_deref()));
+        let mut tracing = tracing.transpose()?;
         let servers = || plan.mix.servers().chain([&plan.target]);
         let (sources, bed) = match kind {
             Kind::Sim => (Begun::default(), None),
@@ -103,11 +108,18 @@ impl Visitor for Run<'_> {
             strips_edns: plan.connections.strips_edns,
             start_unix_ns: start.unix_ns,
             query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
+            trace: None,
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
         let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
         let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
+        let folder = recording.recording.recorder.folder();
+        let trace_writing = tracing.as_mut().map(|tracing| tracing.begin(folder));
+        let trace_log_of = |worker: u32| tracing.as_ref().map(|tracing| tracing.log_of(worker));
+        let trace_log_of = |worker: u32| trace_log_of(worker).unwrap_or_else(|| Box::new(NoTrace));
+        let sample = plan.trace.as_ref().map(|trace| TraceSample { every: trace.every, seed: plan.seed });
+        let job = Job { trace: sample.map(|sample| TraceJob { sample, logs: &trace_log_of }), ..job };
         let mut sum = dnsdyno_engine::run(
             &job,
             transports,
@@ -123,6 +135,10 @@ impl Visitor for Run<'_> {
             let (counts, written) = answers.finish(recording.recording.recorder.folder());
             sum.answers = Some(counts);
             written.unwrap_or_else(|error| recording.recording.observer.note(&Note::AnswersNotKept(&error)));
+        }
+        drop(tracing);
+        if let Some(traced) = trace_writing.map(TraceWriting::finish) {
+            recording.recording.observer.note(&Note::Traced(&traced));
         }
         drop(idle_limit);
         sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();

@@ -25,7 +25,7 @@ use crate::description::{self, Description, Open};
 use crate::mixed::InMix;
 use crate::proxy::ProxiedDatagrams;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
+use crate::{Batch, Departure, Resources, Sent, Sink, Stopped, Transport, Wake};
 use stamps::StampSampler;
 
 /// What the sockets of a run have in common.
@@ -181,11 +181,12 @@ impl UdpTransport {
                 }
                 Some(Queued::Refusal(_)) => {}
                 Some(Queued::Departure(departure)) => {
-                    let sent_ns = stamps.as_mut().and_then(|stamps| stamps.came(channel, departure.number));
-                    let Some(sent_ns) = sent_ns else { continue };
+                    let came = stamps.as_mut().and_then(|stamps| stamps.came(channel, departure.number));
+                    let Some((sent_ns, mark)) = came else { continue };
                     let (looked_ns, looked_wall_ns) = clock.now_and_wall_ns();
                     let age_ns = looked_wall_ns.saturating_sub(departure.wall_ns);
-                    sink.departed(Some(looked_ns.saturating_sub(age_ns).saturating_sub(sent_ns)));
+                    let after_ns = Some(looked_ns.saturating_sub(age_ns).saturating_sub(sent_ns));
+                    sink.departed(Departure { sent_ns, after_ns, mark });
                     // Where an error follows, the kernel tells it by the next call.
                     if !has_error {
                         return;
@@ -205,8 +206,8 @@ impl UdpTransport {
         if let Some(channel) = looked_at {
             self.take_queued(channel, sink);
         }
-        if self.stamps.as_mut().is_some_and(|stamps| stamps.is_missing(now_ns)) {
-            sink.departed(None);
+        if let Some((sent_ns, mark)) = self.stamps.as_mut().and_then(|stamps| stamps.missing(now_ns)) {
+            sink.departed(Departure { sent_ns, after_ns: None, mark });
         }
         self.stamps.take_if(|stamps| stamps.is_in_vain());
     }
@@ -228,7 +229,8 @@ impl Transport for UdpTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let UdpTransport { sockets, has_error, sender, proxied, stamps, clock, .. } = self;
-        let mut chosen = stamps.as_mut().and_then(|stamps| stamps.choose(batch.len()));
+        let mut chosen = stamps.as_mut().and_then(|stamps| stamps.choose(batch.len(), batch.marked()));
+        let mark = batch.marked().filter(|(message, _)| chosen == Some(*message)).map(|(_, mark)| mark);
         let chosen_ns = chosen.map(|_| clock.now_ns());
         let messages = match proxied {
             Some(proxied) => proxied.with_headers(channel, batch),
@@ -237,7 +239,7 @@ impl Transport for UdpTransport {
         let sent = send_messages(sender, &sockets[channel], messages, &mut chosen, &mut has_error[channel]);
         match (stamps.as_mut(), chosen, chosen_ns) {
             (Some(sampler), Some(chosen), Some(sent_ns)) if chosen < sent.accepted => {
-                sampler.sent_chosen(channel, sent.accepted, sent_ns);
+                sampler.sent_chosen(channel, sent.accepted, sent_ns, mark);
             }
             // Refused: none is asked for again.
             (Some(_), None, Some(_)) => *stamps = None,

@@ -172,6 +172,7 @@ mod beside {
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod threats;
+    pub(crate) mod trace;
     pub(crate) mod tune;
     pub(crate) mod versions;
     pub(crate) mod watch_page;
