@@ -50,6 +50,9 @@ impl Transactions<'_> {
     pub(crate) fn end(&mut self, query: &SentQuery, at: At, end: End<'_>, failed: Option<FallbackFailure>) {
         match end {
             End::Answered { at_ns, rcode, response } => {
+                if self.checker.is_some() && self.is_wrong(query, response) {
+                    return self.end_wrong(query, at, (at_ns, rcode), response);
+                }
                 if self.trace.is_some() {
                     self.trace_end(query, at, How::Answered, Some((at_ns, rcode, response.len())));
                 }
@@ -74,7 +77,27 @@ impl Transactions<'_> {
         if self.rewriter.checks_responses() {
             self.rewriter.count_found(true, rcode, self.ledger.arrivals());
         }
-        self.log.answered(&*self.queries, query, (id, rcode), at_ns, response);
+        self.log.answered(&*self.queries, query, How::Answered, (id, rcode), at_ns, response);
+        self.queries.answered(query.question, at_ns, response);
+    }
+
+    /// Whether the answer to a query is known to be wrong.
+    #[cold]
+    fn is_wrong(&mut self, query: &SentQuery, response: &[u8]) -> bool {
+        self.checker.as_mut().is_some_and(|checker| checker.is_wrong(query.question, response))
+    }
+
+    /// A query was answered wrongly, at this instant and with this RCODE.
+    #[cold]
+    fn end_wrong(&mut self, query: &SentQuery, at: At, (at_ns, rcode): (u64, u16), response: &[u8]) {
+        self.ledger.answered_wrong(query, at_ns, rcode, response.len());
+        if self.trace.is_some() {
+            self.trace_end(query, at, How::AnsweredWrong, Some((at_ns, rcode, response.len())));
+        }
+        if self.rewriter.checks_responses() {
+            self.rewriter.count_found(true, rcode, self.ledger.arrivals());
+        }
+        self.log.answered(&*self.queries, query, How::AnsweredWrong, (at.id(), rcode), at_ns, response);
         self.queries.answered(query.question, at_ns, response);
     }
 

@@ -6,6 +6,7 @@
 //! repeatable.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod clients;
 mod collector;
 mod connections;
@@ -43,6 +44,7 @@ mod truncated;
 mod upcoming;
 mod worker;
 
+pub use answers::{Known, KnownAnswers};
 pub use clients::{ClientModel, ClientModels};
 pub use collector::{Live, Observer};
 pub use control::{Asked, Control, Reached, StopCause};

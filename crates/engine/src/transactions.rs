@@ -7,6 +7,7 @@
 use dnsdyno_queries::{Queries, WorkerShare};
 use dnsdyno_transport::Resources;
 
+use crate::answers::Checker;
 use crate::connections::Connections;
 use crate::fallback::Fallback;
 use crate::groups::Groups;
@@ -33,6 +34,7 @@ pub(crate) struct Transactions<'a> {
     pub(crate) send_only: bool,
     pub(crate) log: Log,
     pub(crate) trace: Option<Box<Trace>>,
+    pub(crate) checker: Option<Box<Checker<'a>>>,
     /// The queries where they are one block, sent as loaded, and only counted: the fast case.
     pub(crate) plain: Option<&'a Queries>,
     /// Outstanding queries in a build that pairs no responses; otherwise 0.
@@ -62,6 +64,7 @@ impl<'a> Transactions<'a> {
             rewriter,
             queries,
             log,
+            checker: job.known_answers.map(|known| Box::new(Checker::new(known))),
             trace: job.trace.map(|trace| Trace::new(trace, own, clients)),
             table,
             ledger,

@@ -100,6 +100,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             sent_by_channel: self.sender.sent_by_channel,
             explanations: self.transport.explanations(),
             truncated: self.transactions.fallback.truncated.counted(),
+            answer_checks: self.transactions.checker.as_ref().map(|checker| checker.checks),
             ..Closing::default()
         };
         self.transactions.ledger.close(resources, closing);

@@ -80,6 +80,7 @@ fn told<'a>(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
         trace: None,
         strips_edns: false,
     };

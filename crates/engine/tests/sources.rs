@@ -74,6 +74,7 @@ fn run_on(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
         trace: None,
     };
     let recorded = Arc::<Mutex<Vec<Recorded>>>::default();

@@ -79,6 +79,7 @@ fn traced(sample: TraceSample, load: &Load, config: SimConfig, send_only: bool) 
         own_files: false,
         start_unix_ns: 0,
         query_logs: (!send_only).then_some(&query_log),
+        known_answers: None,
         trace: Some(TraceJob { sample, logs: &trace_log }),
         strips_edns: false,
     };
@@ -171,6 +172,7 @@ fn each_query_is_traced_where_the_run_is_ended_at_once() {
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
         trace: Some(TraceJob { sample: TraceSample { every: 1, seed: 1 }, logs: &trace_log }),
         strips_edns: false,
     };

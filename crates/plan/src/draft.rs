@@ -69,9 +69,19 @@ pub struct Draft {
     /// Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated
     #[arg(long, value_name = "SERVER", help_heading = QUERIES)]
     pub captured_server: Option<Vec<String>>,
-    /// Compare each answer with the one in the capture: RCODE and records, not TTL and order
+    /// Compare each answer with the one in the capture, or, of another source, with the one that the server gives
+    /// before the load: RCODE and records, not TTL and order
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub check_answers: Option<bool>,
+    /// With --check-answers: ask the questions at this rate before the load [default: 5k]
+    #[arg(long, value_name = "QPS", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub first_pass_rate: Option<String>,
+    /// With --check-answers: ask the questions for so long before the load, at the most; each at least twice
+    /// [default: 20s]
+    #[arg(long, value_name = "T", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub first_pass_for: Option<String>,
     /// Query the names and types of this zone file (master file)
     #[arg(long, value_name = "FILE", help_heading = QUERIES)]
     pub zone: Option<String>,

@@ -112,6 +112,8 @@ groups! {
         speed = "speed",
         captured_server = "captured-server",
         check_answers = "check-answers",
+        first_pass_rate = "first-pass-rate",
+        first_pass_for = "first-pass-for",
     }
     /// How a file of queries is read.
     Lines {

@@ -17,6 +17,7 @@ use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
 use crate::expect::{Expectation, StopCondition};
+use crate::first_pass::FirstPass;
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
@@ -119,6 +120,8 @@ pub struct Plan {
     pub stop_when: Vec<StopCondition>,
     /// What ends the run early, at once.
     pub stop_limits: StopLimits,
+    /// How the questions are asked before the load, where the answers are held against those of then.
+    pub first_pass: Option<FirstPass>,
     /// The trace, where one is written.
     pub trace: Option<TracePlan>,
     /// What is watched beside the load.
@@ -296,6 +299,7 @@ impl Draft {
             Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
         let local_ports = local_ports(&draft, clients, &backend)?;
         let workers = part.workers as usize;
+        let first_pass = FirstPass::of(&mut draft)?;
         let trace = TracePlan::of(&mut draft, host.working_dir)?;
         let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
         let plan = Plan {
@@ -339,6 +343,7 @@ impl Draft {
             expect_each,
             stop_when,
             stop_limits,
+            first_pass,
             trace,
             watch,
             notes,

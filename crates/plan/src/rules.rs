@@ -70,6 +70,11 @@ impl Run<'_> {
         replay.is_some() && outstanding.is_none() && !self.draft.chooses(Group::Shape)
     }
 
+    /// Whether the questions are asked before the load.
+    fn has_first_pass(&self) -> bool {
+        self.draft.check_answers == Some(true) && self.draft.replay.is_none()
+    }
+
     fn has_steps(&self) -> bool {
         self.draft.ramp.is_some() || self.draft.stair.is_some() || self.draft.burst.is_some()
     }
@@ -165,7 +170,10 @@ const RULES: &[Rule] = &[
     option("tsig-file", |d| d.tsig_file.is_some(), |run| run.draft.tsig.is_none(), ONE_KEY),
     option("speed", |d| d.speed.is_some(), |run| run.has_own_timing(), TIMED),
     option("captured-server", |d| d.captured_server.is_some(), |run| run.draft.replay.is_some(), REPLAYED),
-    option("check-answers", |d| d.check_answers == Some(true), |run| run.draft.replay.is_some(), REPLAYED),
+    option("check-answers", |d| d.check_answers == Some(true), |run| run.draft.source.is_none(), CHECKED_LATER),
+    option("check-answers", |d| d.check_answers == Some(true), |run| !run.has_updates(), CHANGING),
+    option("first-pass-rate", |d| d.first_pass_rate.is_some(), |run| run.has_first_pass(), FIRST_PASS),
+    option("first-pass-for", |d| d.first_pass_for.is_some(), |run| run.has_first_pass(), FIRST_PASS),
     option(
         "check-answers",
         |d| d.check_answers == Some(true),
@@ -237,6 +245,11 @@ const RULES: &[Rule] = &[
 const ONE_RULE: &str = "and --strict are opposites: remove one";
 const TIMED: &str = "is for a replay with the timing of its capture: add --replay and no load, or remove it";
 const REPLAYED: &str = "is for the replay of a capture: add --replay, or remove it";
+const CHECKED_LATER: &str =
+    "cannot be used with --source: what its clients will ask is not known before the load: remove it";
+const CHANGING: &str = "cannot be used with updates: asked before the load, they would change the zone: remove it";
+const FIRST_PASS: &str = "is for questions that are asked before the load: add --check-answers to a source other than \
+                          a capture, or remove it";
 const ANSWERED: &str = "cannot be used with --send-only, which does not read answers: remove one";
 const OF_CAPTURE: &str = "cannot be used with --replay: use --rate or --outstanding, or remove it";
 const AS_CAPTURED: &str =

@@ -20,6 +20,7 @@ mod facts;
 mod feeder;
 mod files;
 mod finished;
+mod first_pass;
 mod header;
 mod host;
 mod idle;

@@ -13,6 +13,7 @@ use crate::description::describe;
 use crate::error::RunError;
 use crate::files::raise_files_limit;
 use crate::finished::FinishedRun;
+use crate::first_pass::learn;
 use crate::header::xdp_info;
 use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
@@ -57,8 +58,21 @@ impl Runner for LocalRunner {
             clients.iter().for_each(|clients| clients.seat(kind, description));
         };
         let paths = Paths { plan, over_sockets: over_sockets.as_ref() };
-        let Prepared { plan, kind, opened, backend, own_files } = paths.open(loaded, &seat, observer)?;
-        let checks = check(&plan, loaded, control, observer)?;
+        let mut prepared = paths.open(loaded, &seat, observer)?;
+        let checks = check(&prepared.plan, loaded, control, observer)?;
+        let learned = match prepared.plan.first_pass {
+            None => None,
+            Some(_) => {
+                // The transports of both may need the same ports.
+                let Prepared { plan, opened, .. } = prepared;
+                drop(opened);
+                let (kind, description) = describe(&plan, &loaded.queries);
+                let learned = learn(&plan, &loaded.queries, (kind, &description), control, observer)?;
+                prepared = paths.open(loaded, &seat, observer)?;
+                learned
+            }
+        };
+        let Prepared { plan, kind, opened, backend, own_files } = prepared;
         opened.visit(Run {
             plan: &plan,
             loaded,
@@ -71,6 +85,7 @@ impl Runner for LocalRunner {
             keep: &job.keep,
             control,
             observer,
+            learned: learned.as_ref(),
             query_logs: job.query_logs,
             start: job.start,
             copy: job.copy,

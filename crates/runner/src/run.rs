@@ -18,6 +18,7 @@ use crate::answers::{Answers, NoLog};
 use crate::clients::SimulatedClients;
 use crate::error::RunError;
 use crate::finished::FinishedRun;
+use crate::first_pass::Learned;
 use crate::header::{Prepared, header_of};
 use crate::idle::IdleLimit;
 use crate::job::StartLine;
@@ -49,6 +50,8 @@ pub(crate) struct Run<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) control: &'a Control,
     pub(crate) observer: &'a mut dyn Observer,
+    /// What the answers are held against.
+    pub(crate) learned: Option<&'a Learned>,
     /// Makes each worker's log of single queries.
     pub(crate) query_logs: Option<QueryLogs<'a>>,
     /// Decides when it starts.
@@ -108,11 +111,13 @@ impl Visitor for Run<'_> {
             strips_edns: plan.connections.strips_edns,
             start_unix_ns: start.unix_ns,
             query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
+            known_answers: self.learned.map(|learned| &learned.answers),
             trace: None,
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
         let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
+        let learned = self.learned;
         let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
         let folder = recording.recording.recorder.folder();
         let trace_writing = tracing.as_mut().map(|tracing| tracing.begin(folder));
@@ -130,6 +135,9 @@ impl Visitor for Run<'_> {
         );
         if let Some(feeding) = feeding {
             feeding.finish(plan, &mut sum);
+        }
+        if let (Some(learned), Some(checks)) = (learned, &mut sum.answer_checks) {
+            checks.merge(&learned.questions);
         }
         if let Some(answers) = answers {
             let (counts, written) = answers.finish(recording.recording.recorder.folder());

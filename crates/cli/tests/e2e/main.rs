@@ -111,6 +111,7 @@ mod alone {
 mod beside {
     pub(crate) mod agents;
     pub(crate) mod agents_cut;
+    pub(crate) mod answers;
     pub(crate) mod bad_input;
     pub(crate) mod caching_clients;
     pub(crate) mod capture;
