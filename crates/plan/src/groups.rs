@@ -221,6 +221,7 @@ groups! {
         deep_idle = "deep-idle",
         clients = "clients",
         local_address = "local-address",
+        source_prefix = "source-prefix",
         local_ports = "local-ports",
         any_source = "any-source",
         receive_buffer = "receive-buffer",
@@ -233,7 +234,6 @@ groups! {
         interface = "interface",
         next_hop = "next-hop",
         vlan = "vlan",
-        source_prefix = "source-prefix",
         xdp_mode = "xdp-mode",
         xdp_copy = "xdp-copy",
     }

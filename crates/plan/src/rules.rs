@@ -31,6 +31,11 @@ impl Draft {
         self.local_address.as_deref().and_then(SourcePrefix::parse).is_some_and(|prefix| !prefix.is_host())
     }
 
+    /// Whether the client subnet is that of the source address.
+    pub(crate) fn has_ecs_of_source(&self) -> bool {
+        self.ecs.as_deref().is_some_and(|ecs| ecs.trim().starts_with("source"))
+    }
+
     /// Refuses the first option that has no effect in this run. `transports` are those of the mix, or the one
     /// transport of the run.
     pub(crate) fn refuse_unusable(
@@ -89,6 +94,10 @@ impl Run<'_> {
 
     fn connects(&self) -> bool {
         self.transports.iter().any(|kind| kind.connects())
+    }
+
+    fn sends_udp_only(&self) -> bool {
+        self.transports.iter().all(|kind| *kind == Udp)
     }
 
     fn has_xdp(&self) -> bool {
@@ -206,7 +215,9 @@ const RULES: &[Rule] = &[
     details(Group::Backend, |run| run.has_xdp(), XDP),
     option("next-hop", |d| d.next_hop.is_some(), |run| run.has_one_backend(), NOT_AUTO),
     option("vlan", |d| d.vlan.is_some(), |run| run.has_one_backend(), NOT_AUTO),
-    option("source-prefix", |d| d.source_prefix.is_some(), |run| run.has_one_backend(), NOT_AUTO),
+    option("source-prefix", |d| d.source_prefix.is_some(), |run| run.sends_udp_only(), OF_UDP),
+    option("ecs source", Draft::has_ecs_of_source, |run| run.draft.source_prefix.is_some(), SUBNET_OF_SOURCE),
+    option("ecs source", Draft::has_ecs_of_source, |run| !run.has_xdp(), SUBNET_OF_SOCKETS),
     option(
         "local-address",
         |d| d.local_address.is_some(),
@@ -286,6 +297,9 @@ const CLOSED: &str = "is for a closed loop, and this run has a rate of its own: 
 const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or remove it";
 const NOT_AUTO: &str = "is not possible with sockets, so --backend auto could not fall back to them: use \
                         --backend xdp, or remove it";
+const OF_UDP: &str = "is for UDP: connections use the addresses of --local-address ADDRESS/LENGTH; remove it";
+const SUBNET_OF_SOURCE: &str = "is the subnet of the addresses of --source-prefix: add that, or give a subnet";
+const SUBNET_OF_SOCKETS: &str = "is for sockets: use --backend sockets, or give a subnet";
 const ONE_SOURCE: &str = "and --source-prefix both set the source address: remove one";
 const ONE_LIST: &str = "and --server both name the server: remove one";
 const MEMBERS: &str = "and the members of the plan file both set the transport: remove one";

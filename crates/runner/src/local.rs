@@ -9,7 +9,7 @@ use dnsdyno_transport::{Description, Kind, Opened, open};
 
 use crate::check::check_server;
 use crate::clients::SimulatedClients;
-use crate::description::describe;
+use crate::description::{describe, seat_sources};
 use crate::error::RunError;
 use crate::files::raise_files_limit;
 use crate::finished::FinishedRun;
@@ -66,7 +66,8 @@ impl Runner for LocalRunner {
                 // The transports of both may need the same ports.
                 let Prepared { plan, opened, .. } = prepared;
                 drop(opened);
-                let (kind, description) = describe(&plan, &loaded.queries);
+                let (kind, mut description) = describe(&plan, &loaded.queries);
+                seat_sources(&plan, &mut description);
                 let learned = learn(&plan, &loaded.queries, (kind, &description), control, observer)?;
                 prepared = paths.open(loaded, &seat, observer)?;
                 learned
@@ -114,7 +115,8 @@ fn check(
     if !plan.check {
         return Ok(Vec::new());
     }
-    let (kind, description) = describe(plan, &loaded.queries);
+    let (kind, mut description) = describe(plan, &loaded.queries);
+    seat_sources(plan, &mut description);
     let checks = check_server(kind, &description, &loaded.queries, control)?;
     observer.note(&Note::Checked(&checks));
     Ok(checks)
@@ -139,6 +141,7 @@ impl Paths<'_> {
         let described = |plan: &Plan| {
             let (kind, mut description) = describe(plan, &loaded.queries);
             seat(kind, &mut description);
+            seat_sources(plan, &mut description);
             (kind, description)
         };
         let (kind, description) = described(self.plan);

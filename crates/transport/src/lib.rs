@@ -29,7 +29,8 @@ pub mod xdp;
 
 pub use batch::Batch;
 pub use description::{
-    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, XdpDescription,
+    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, SourceEnds,
+    SourceLimit, XdpDescription,
 };
 pub use open::{Opened, Visitor, files, open};
 pub use proxy::ProxySource;

@@ -170,6 +170,7 @@ mod beside {
     pub(crate) mod several_addresses;
     pub(crate) mod several_servers;
     pub(crate) mod small_inputs;
+    pub(crate) mod source_ranges;
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod threats;
