@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{
-    AnswerChecks, Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, ShortDelay, Tally,
-    Truncated,
+    AnswerChecks, Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay,
+    ShortDelay, Tally, Truncated,
 };
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};

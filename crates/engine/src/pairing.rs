@@ -204,7 +204,9 @@ impl Sink for Transactions<'_> {
     #[cold]
     fn departed(&mut self, departure: Departure) {
         self.ledger.departed(departure.after_ns);
-        if let (Some(trace), Some(number), Some(after_ns)) = (&mut self.trace, departure.mark, departure.after_ns) {
+        if let (Some(trace), Some(number), Some(after_ns)) =
+            (&mut self.trace, departure.mark, departure.after_ns)
+        {
             trace.departed(number, departure.sent_ns + after_ns);
         }
     }

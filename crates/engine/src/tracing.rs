@@ -67,7 +67,8 @@ impl Transactions<'_> {
     pub(crate) fn number_of_fallback(&mut self, channel: usize, id: u16, truncated_ns: u64) -> u64 {
         let Some(slot) = self.table.slot_of(channel, id) else { return NO_NUMBER };
         let traced = self.trace.as_mut().and_then(|trace| trace.fell_back(slot, truncated_ns));
-        traced.unwrap_or_else(|| if self.rewriter.is_empty() { NO_NUMBER } else { self.rewriter.number(slot) })
+        traced
+            .unwrap_or_else(|| if self.rewriter.is_empty() { NO_NUMBER } else { self.rewriter.number(slot) })
     }
 
     /// A query has ended, with this response, or without any.

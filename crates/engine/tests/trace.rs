@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use common::Silence;
 use dnsdyno_engine::{
-    Control, How, Job, QueryEnd, QueryLog, Source, TraceJob, TraceLog, TraceSample, TraceStep, TracedQuery, run,
+    Control, How, Job, QueryEnd, QueryLog, Source, TraceJob, TraceLog, TraceSample, TraceStep, TracedQuery,
+    run,
 };
 use dnsdyno_plan::StopLimits;
 use dnsdyno_plan::schedule::{Constant, Load};

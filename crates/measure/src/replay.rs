@@ -83,9 +83,14 @@ impl AnswerChecks {
 
     /// Answers under load that could not be compared.
     pub fn not_checked(&self) -> u64 {
-        [self.not_checked_changing, self.not_checked_unanswered, self.not_checked_not_asked, self.not_checked_truncated]
-            .iter()
-            .fold(0, |sum, count| sum.saturating_add(*count))
+        [
+            self.not_checked_changing,
+            self.not_checked_unanswered,
+            self.not_checked_not_asked,
+            self.not_checked_truncated,
+        ]
+        .iter()
+        .fold(0, |sum, count| sum.saturating_add(*count))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The options are parsed here; interface, queues and addresses are looked up when the run opens them.
 
-use dnsdyno_queries::SourcePrefix;
+use dnsdyno_queries::{SourcePrefix, Sources};
 
 use crate::draft::Draft;
 use crate::error::PlanError;

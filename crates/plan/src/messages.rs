@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dnsdyno_queries::{SourcePrefix, Sources};
 use dnsdyno_queries::{
     EcsChoice, EdnsPerQuery, Maker, Signer, SourceError, TsigKey, TsigText, edns_option, tsig_record_len,
 };
+use dnsdyno_queries::{SourcePrefix, Sources};
 use dnsdyno_wire::{DEFAULT_EDNS_SIZE, EdnsOptions};
 
 use crate::draft::Draft;

@@ -179,7 +179,12 @@ const RULES: &[Rule] = &[
     option("tsig-file", |d| d.tsig_file.is_some(), |run| run.draft.tsig.is_none(), ONE_KEY),
     option("speed", |d| d.speed.is_some(), |run| run.has_own_timing(), TIMED),
     option("captured-server", |d| d.captured_server.is_some(), |run| run.draft.replay.is_some(), REPLAYED),
-    option("check-answers", |d| d.check_answers == Some(true), |run| run.draft.source.is_none(), CHECKED_LATER),
+    option(
+        "check-answers",
+        |d| d.check_answers == Some(true),
+        |run| run.draft.source.is_none(),
+        CHECKED_LATER,
+    ),
     option("check-answers", |d| d.check_answers == Some(true), |run| !run.has_updates(), CHANGING),
     option("first-pass-rate", |d| d.first_pass_rate.is_some(), |run| run.has_first_pass(), FIRST_PASS),
     option("first-pass-for", |d| d.first_pass_for.is_some(), |run| run.has_first_pass(), FIRST_PASS),
@@ -258,7 +263,8 @@ const TIMED: &str = "is for a replay with the timing of its capture: add --repla
 const REPLAYED: &str = "is for the replay of a capture: add --replay, or remove it";
 const CHECKED_LATER: &str =
     "cannot be used with --source: what its clients will ask is not known before the load: remove it";
-const CHANGING: &str = "cannot be used with updates: asked before the load, they would change the zone: remove it";
+const CHANGING: &str =
+    "cannot be used with updates: asked before the load, they would change the zone: remove it";
 const FIRST_PASS: &str = "is for questions that are asked before the load: add --check-answers to a source other than \
                           a capture, or remove it";
 const ANSWERED: &str = "cannot be used with --send-only, which does not read answers: remove one";
@@ -298,7 +304,8 @@ const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, 
 const NOT_AUTO: &str = "is not possible with sockets, so --backend auto could not fall back to them: use \
                         --backend xdp, or remove it";
 const OF_UDP: &str = "is for UDP: connections use the addresses of --local-address ADDRESS/LENGTH; remove it";
-const SUBNET_OF_SOURCE: &str = "is the subnet of the addresses of --source-prefix: add that, or give a subnet";
+const SUBNET_OF_SOURCE: &str =
+    "is the subnet of the addresses of --source-prefix: add that, or give a subnet";
 const SUBNET_OF_SOCKETS: &str = "is for sockets: use --backend sockets, or give a subnet";
 const ONE_SOURCE: &str = "and --source-prefix both set the source address: remove one";
 const ONE_LIST: &str = "and --server both name the server: remove one";

@@ -44,7 +44,9 @@ mod tests {
 
     #[test]
     fn a_sample_is_one_of_so_many() {
-        for (text, expected) in [("1/1000", 1_000), ("1/10k", 10_000), ("1000", 1_000), (" 1 / 5 ", 5), ("1", 1)] {
+        for (text, expected) in
+            [("1/1000", 1_000), ("1/10k", 10_000), ("1000", 1_000), (" 1 / 5 ", 5), ("1", 1)]
+        {
             assert_eq!(every(text), Some(expected), "{text}");
         }
         for text in ["0", "1/0", "2/1000", "0.001", "1%", "", "1/", "/5", "1/2/3"] {

@@ -42,7 +42,10 @@ impl Queries {
             };
             of_query.push(number);
         }
-        let queries = Queries { maker: self.maker.clone(), ..builder.finish() };
+        let queries = match &self.maker {
+            Some(maker) => builder.finish().made_by(maker.clone()),
+            None => builder.finish(),
+        };
         Ok(Distinct { queries, count: known.len(), of_query: of_query.into() })
     }
 }

@@ -32,14 +32,26 @@ impl EcsChoice {
     /// Subnets of this length in a range; `None` if the range is smaller than a subnet.
     pub fn of_range(range: SourcePrefix, length: u8, is_per_client: bool, seed: u64) -> Option<EcsChoice> {
         let most = if range.first.is_ipv4() { 32 } else { 128 };
-        (range.length..=most).contains(&length).then_some(EcsChoice { range, length, is_per_client, seed, sources: None })
+        (range.length..=most).contains(&length).then_some(EcsChoice {
+            range,
+            length,
+            is_per_client,
+            seed,
+            sources: None,
+        })
     }
 
     /// The subnet of this length that the source address of each query is in; `None` if addresses are shorter.
     pub fn of_sources(sources: Sources, length: u8) -> Option<EcsChoice> {
         let range = SourcePrefix { length: 0, ..sources.networks().next()? };
         let most = if range.first.is_ipv4() { 32 } else { 128 };
-        (length <= most).then_some(EcsChoice { range, length, is_per_client: true, seed: 0, sources: Some(sources) })
+        (length <= most).then_some(EcsChoice {
+            range,
+            length,
+            is_per_client: true,
+            seed: 0,
+            sources: Some(sources),
+        })
     }
 
     /// The data of the option for a query and its client, and the length of it.

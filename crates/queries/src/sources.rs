@@ -59,7 +59,8 @@ impl Sources {
         // The next client is of the network that is furthest behind its share; the first one of equals.
         let next = |at: u64| {
             let behind = |number: &usize| {
-                i128::from(counts[*number]) * i128::from(at + 1) - i128::from(given[*number]) * i128::from(length)
+                i128::from(counts[*number]) * i128::from(at + 1)
+                    - i128::from(given[*number]) * i128::from(length)
             };
             let number = (0..counts.len()).rev().max_by_key(behind).unwrap_or(0);
             given[number] += 1;
@@ -112,14 +113,7 @@ impl Sources {
 fn network(text: &str) -> Option<(SourcePrefix, f64)> {
     let (network, weight) = text.split_once('=').unwrap_or((text, "1"));
     let weight: f64 = weight.trim().parse().ok()?;
-    let network = network.trim();
-    let prefix = match SourcePrefix::parse(network) {
-        Some(prefix) => prefix,
-        None => {
-            let first: IpAddr = network.parse().ok()?;
-            SourcePrefix { first, length: if first.is_ipv4() { 32 } else { 128 } }
-        }
-    };
+    let prefix = SourcePrefix::parse(network.trim())?;
     (weight > 0.0 && weight <= HEAVIEST).then_some((prefix, weight))
 }
 
@@ -167,7 +161,7 @@ mod tests {
         let of = counts("10.0.0.0/29", 16);
         assert_eq!((of.len(), of["10.0.0.0"], of["10.0.0.7"]), (8, 2, 2));
         assert_eq!(counts("fd00::fffe/112", 3).into_keys().collect::<Vec<_>>(), ["fd00::fffe", "fd00::ffff"]);
-        assert_eq!(counts("192.0.2.7", 5), BTreeMap::from([("192.0.2.7".to_owned(), 5)]));
+        assert_eq!(counts("192.0.2.7/32", 5), BTreeMap::from([("192.0.2.7".to_owned(), 5)]));
         assert_eq!(counts("10.0.0.0/16", 65_536).len(), 65_536);
     }
 
@@ -182,20 +176,32 @@ mod tests {
         assert!((0..1_000).step_by(4).all(|from| nines(from, from + 4) == 1));
         assert_eq!(sources.usual_clients(), 1_024, "each address of the light network too");
         let uneven = Sources::parse("10.0.0.0/8=0.37,10.9.0.0/16=0.63").unwrap();
-        let light = (0..100_000).filter(|client| uneven.of_client(*client).address.to_string().starts_with("10.9."));
+        let light =
+            (0..100_000).filter(|client| uneven.of_client(*client).address.to_string().starts_with("10.9."));
         assert!((62_800..63_200).contains(&light.count()));
     }
 
     #[test]
     fn two_clients_of_an_address_are_told_apart_by_their_lap() {
         let sources = Sources::parse("10.0.0.0/30").unwrap();
-        let laps: Vec<_> = (0..9).map(|client| sources.of_client(client)).map(|of| (of.place, of.lap)).collect();
+        let laps: Vec<_> =
+            (0..9).map(|client| sources.of_client(client)).map(|of| (of.place, of.lap)).collect();
         assert_eq!(laps, [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (1, 1), (2, 1), (3, 1), (0, 2)]);
     }
 
     #[test]
     fn what_is_no_list_of_networks_of_one_family_is_refused() {
-        for text in ["", "a", "10.0.0.0/33", "10.0.0.0/8=0", "10.0.0.0/8=-1", "10.0.0.0/8,fd00::/64", "10.0.0.0/8,", "=1"] {
+        for text in [
+            "",
+            "a",
+            "10.0.0.1",
+            "10.0.0.0/33",
+            "10.0.0.0/8=0",
+            "10.0.0.0/8=-1",
+            "10.0.0.0/8,fd00::/64",
+            "10.0.0.0/8,",
+            "=1",
+        ] {
             assert_eq!(Sources::parse(text), None, "{text}");
         }
     }

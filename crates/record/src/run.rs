@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    AnswerChecks, AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_KINDS, MOST_WATCHED, MemberTally,
-    PerClient, ReplayCounts, Samples, Tally, Truncated, Verdict, Warning, Watched, WorkerUse, bounded,
-    read_samples,
+    AnswerChecks, AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_KINDS,
+    MOST_WATCHED, MemberTally, PerClient, ReplayCounts, Samples, Tally, Truncated, Verdict, Warning, Watched,
+    WorkerUse, bounded, read_samples,
 };
 use dnsdyno_text::safe;
 use serde::{Deserialize, Serialize, Serializer};

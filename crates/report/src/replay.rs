@@ -72,7 +72,8 @@ fn capture(counts: &ReplayCounts) -> Vec<String> {
 /// The answers under load, held against those before it.
 fn answers_checked(checks: &AnswerChecks) -> Vec<String> {
     let checked = checks.checked();
-    let share = |number| share(number, checked).map_or(String::new(), |share| format!(" ({})", percent(share)));
+    let share =
+        |number| share(number, checked).map_or(String::new(), |share| format!(" ({})", percent(share)));
     let mut items = vec![
         format!("right {}{}", count(checks.right), share(checks.right)),
         format!("wrong {}{}", count(checks.wrong), share(checks.wrong)),

@@ -580,7 +580,8 @@ mod tests {
     #[test]
     fn the_first_queries_may_get_right_answers() {
         let faults = Faults { wrong_answer: share(0.5), wrong_answer_after: 1_000, ..Faults::default() };
-        let wrong = |decisions: &[Decision]| decisions.iter().filter(|decision| decision.fault.is_some()).count();
+        let wrong =
+            |decisions: &[Decision]| decisions.iter().filter(|decision| decision.fault.is_some()).count();
         let drawn = draws(&faults, 0, 3_000);
         assert_eq!(wrong(&drawn[..1_000]), 0);
         assert!((900..1_100).contains(&wrong(&drawn[1_000..])));

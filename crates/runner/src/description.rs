@@ -12,8 +12,8 @@ use dnsdyno_sys::xdp::{Attach, CopyMode};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{
-    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, ProxySource, SourceEnds, SourceLimit,
-    XdpDescription,
+    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, ProxySource, SourceEnds,
+    SourceLimit, XdpDescription,
 };
 
 /// The kind of transport that the plan specifies, and its description.
@@ -61,10 +61,11 @@ fn source_ends(plan: &Plan, sources: &Sources, clients: usize) -> SourceEnds {
     let (part, workers) = (plan.part, plan.workers.max(1));
     let end = |own: usize| {
         let (turn, worker) = (own / workers, part.worker((own % workers) as u32));
-        let SourceOf { address, place, lap } = sources.of_client(turn as u64 * u64::from(part.of) + u64::from(worker));
-        let port = plan.local_ports.map_or(0, |ports| {
-            ports.first + (place.wrapping_add(lap) % ports.count() as u64) as u16
-        });
+        let SourceOf { address, place, lap } =
+            sources.of_client(turn as u64 * u64::from(part.of) + u64::from(worker));
+        let port = plan
+            .local_ports
+            .map_or(0, |ports| ports.first + (place.wrapping_add(lap) % ports.count() as u64) as u16);
         (address, port)
     };
     let ends: Arc<[(IpAddr, u16)]> = (0..clients).map(end).collect();

@@ -8,14 +8,16 @@
 //! It is a run of the engine over transports of its own, of the same kind as those of the load: with its signatures,
 //! cookies and connections. It is in no record.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use dnsdyno_engine::{
-    Asked, Control, How, Job, Known, KnownAnswers, Live, QueryEnd, QueryLog, Source, StopCause, preparation_ns,
+    Asked, Control, How, Job, Known, KnownAnswers, Live, QueryEnd, QueryLog, Source, StopCause,
+    preparation_ns,
 };
 use dnsdyno_measure::AnswerChecks;
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::{FirstPass, Part, Plan, StopLimits};
+use dnsdyno_plan::{FirstPass, Part, Plan, PlanError, StopLimits};
 use dnsdyno_queries::{Distinct, Queries};
 use dnsdyno_record::{Ended, Interval};
 use dnsdyno_sys::clock;
@@ -51,16 +53,17 @@ pub(crate) fn learn(
     let distinct = queries.distinct(most).map_err(|_| RunError::MadeQuestions)?;
     let (asked, passes) = first_pass.passes(distinct.count);
     observer.note(&Note::AskingFirst { questions: asked as u64, passes, rate_qps: first_pass.rate_qps });
-    let answers: Box<[Answers]> = (0..distinct.queries.len()).map(|_| Answers::default()).collect();
-    let pass = Pass { plan, first_pass, queries: &distinct.queries, passes, kind, answers: &answers, control };
+    let answers: Arc<[Answers]> = (0..distinct.queries.len()).map(|_| Answers::default()).collect();
+    let pass =
+        Pass { plan, first_pass, queries: &distinct.queries, passes, kind, answers: &answers, control };
     open(kind, description)?.visit(pass)?;
-    let learned = learned(&distinct, answers);
+    let learned = learned(&distinct, &answers);
     observer.note(&Note::AskedFirst(&learned.questions));
     Ok(Some(learned))
 }
 
 /// What is known of each question after the passes.
-fn learned(distinct: &Distinct, answers: Box<[Answers]>) -> Learned {
+fn learned(distinct: &Distinct, answers: &[Answers]) -> Learned {
     let known: Box<[Known]> = answers.iter().map(Answers::known).collect();
     let count = |is: fn(&Known) -> bool| known.iter().filter(|known| is(known)).count() as u64;
     let questions = AnswerChecks {
@@ -104,13 +107,17 @@ impl Answers {
 }
 
 /// The log of a worker: adds what is answered.
-struct Log<'a>(&'a [Answers]);
+struct Log(Arc<[Answers]>);
 
-impl QueryLog for Log<'_> {
+impl QueryLog for Log {
     fn ended(&mut self, end: &QueryEnd<'_>) {
-        let Some(answers) = self.0.get(end.index as usize).filter(|_| end.how == How::Answered) else { return };
+        let Some(answers) = self.0.get(end.index as usize).filter(|_| end.how == How::Answered) else {
+            return;
+        };
         let Ok(peeked) = peek(end.response) else { return };
-        if peeked.flags & FLAG_TC == 0 && let Ok(digest) = AnswerDigest::of_peeked(&peeked, end.response) {
+        if peeked.flags & FLAG_TC == 0
+            && let Ok(digest) = AnswerDigest::of_peeked(&peeked, end.response)
+        {
             answers.add(digest);
         }
     }
@@ -123,7 +130,7 @@ struct Pass<'a> {
     queries: &'a Queries,
     passes: u64,
     kind: Kind,
-    answers: &'a [Answers],
+    answers: &'a Arc<[Answers]>,
     control: &'a Control,
 }
 
@@ -133,8 +140,8 @@ impl Visitor for Pass<'_> {
     fn visit<T: Transport + Send>(self, transports: Vec<T>) -> Self::Out {
         let Pass { plan, first_pass, queries, passes, kind, answers, control } = self;
         let constant = Constant { rate_qps: first_pass.rate_qps, duration_ns: None };
-        let load = Load::Open { curve: constant.curve().map_err(RunError::Plan)?, window: None };
-        let log = |_: u32| Box::new(Log(answers)) as Box<dyn QueryLog>;
+        let load = Load::Open { curve: constant.curve().map_err(PlanError::from)?, window: None };
+        let log = |_: u32| Box::new(Log(answers.clone())) as Box<dyn QueryLog>;
         let now_ns = clock::monotonic_ns();
         let start_unix_ns = now_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
         let job = Job {

@@ -67,7 +67,9 @@ impl Traced {
         let queries = counted(self.queries, "query", "queries");
         match &self.failed {
             None => format!("{queries} traced in {path}{lost}"),
-            Some(error) => format!("the trace {path} ends early, with {queries}: {error}; {} lost", count(self.lost)),
+            Some(error) => {
+                format!("the trace {path} ends early, with {queries}: {error}; {} lost", count(self.lost))
+            }
         }
     }
 }
@@ -163,7 +165,11 @@ impl TraceLog for NoTrace {
 }
 
 /// Writes until all workers have ended and their queues are empty. Returns how many queries the file has.
-fn write_all(mut queues: Vec<Consumer<TraceStep>>, mut file: TraceFile, lost: &AtomicU64) -> (u64, io::Result<()>) {
+fn write_all(
+    mut queues: Vec<Consumer<TraceStep>>,
+    mut file: TraceFile,
+    lost: &AtomicU64,
+) -> (u64, io::Result<()>) {
     let (mut events, mut failed) = (Events::new(queues.len()), Ok(()));
     loop {
         // In this order: what was written before a worker ended must not be missed.
@@ -176,7 +182,9 @@ fn write_all(mut queues: Vec<Consumer<TraceStep>>, mut file: TraceFile, lost: &A
                 match failed {
                     Ok(()) => events.add(worker, &step),
                     // Nothing more is written; what is lost is counted.
-                    Err(_) if matches!(step, TraceStep::Ended(_)) => drop(lost.fetch_add(1, Ordering::Relaxed)),
+                    Err(_) if matches!(step, TraceStep::Ended(_)) => {
+                        lost.fetch_add(1, Ordering::Relaxed);
+                    }
                     Err(_) => {}
                 }
             }
@@ -185,7 +193,9 @@ fn write_all(mut queues: Vec<Consumer<TraceStep>>, mut file: TraceFile, lost: &A
             failed = file.append(&events);
             match failed {
                 Ok(()) => events.written(),
-                Err(_) => drop(lost.fetch_add(events.unwritten_queries(), Ordering::Relaxed)),
+                Err(_) => {
+                    lost.fetch_add(events.unwritten_queries(), Ordering::Relaxed);
+                }
             }
         }
         match (is_idle, is_over) {

@@ -14,7 +14,12 @@ pub struct Batch {
 impl Batch {
     /// Capacity for `most` messages of up to `longest` bytes each.
     pub fn new(most: usize, longest: usize) -> Self {
-        Batch { bytes: Vec::with_capacity(most * longest), ends: Vec::with_capacity(most), most, marked: None }
+        Batch {
+            bytes: Vec::with_capacity(most * longest),
+            ends: Vec::with_capacity(most),
+            most,
+            marked: None,
+        }
     }
 
     /// Appends a copy of `message`, and returns the copy so that the caller can patch it.

@@ -27,8 +27,8 @@ use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{
-    Batch, ConnectionEvent, Departure, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent, Sink,
-    Transport, Wake,
+    Batch, ConnectionEvent, Departure, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent,
+    Sink, Transport, Wake,
 };
 
 /// One member of a mix.

@@ -139,7 +139,8 @@ mod tests {
 
     /// A response to `www.example` with this RCODE and these records of the answer and authority sections.
     fn response(rcode: u8, answer: &[&[u8]], authority: &[&[u8]]) -> Vec<u8> {
-        let mut message = vec![9, 9, 0x84, rcode, 0, 1, 0, answer.len() as u8, 0, authority.len() as u8, 0, 0];
+        let mut message =
+            vec![9, 9, 0x84, rcode, 0, 1, 0, answer.len() as u8, 0, authority.len() as u8, 0, 0];
         message.extend_from_slice(b"\x03www\x07example\x00\0\x01\0\x01");
         answer.iter().chain(authority).for_each(|record| message.extend_from_slice(record));
         message

@@ -24,11 +24,10 @@ pub(super) struct Events {
 impl Events {
     /// With the names of this many workers.
     pub(super) fn new(workers: usize) -> Events {
-        let mut events = Events { text: String::new(), has_any: false, unwritten_queries: 0, written_queries: 0 };
+        let mut events =
+            Events { text: String::new(), has_any: false, unwritten_queries: 0, written_queries: 0 };
         for worker in 0..workers {
-            let name = |event: &str, name: String| {
-                json!({"ph": "M", "name": event, "pid": PROCESS, "tid": worker, "args": {"name": name}})
-            };
+            let name = |event: &str, name: String| json!({"ph": "M", "name": event, "pid": PROCESS, "tid": worker, "args": {"name": name}});
             if worker == 0 {
                 events.push(&name("process_name", "dnsdyno".to_owned()));
             }
@@ -51,7 +50,14 @@ impl Events {
 
     fn query(&mut self, worker: usize, query: &TracedQuery) {
         let (number, end_ns) = (query.number, query.received_ns.unwrap_or(query.ended_ns).max(query.due_ns));
-        self.push(&event("b", worker, number, &question(query), query.due_ns, Some(arguments(worker, query))));
+        self.push(&event(
+            "b",
+            worker,
+            number,
+            &question(query),
+            query.due_ns,
+            Some(arguments(worker, query)),
+        ));
         let sent_ns = query.sent.map(|sent| sent.at_ns);
         self.part(worker, number, "waiting", query.due_ns, sent_ns.unwrap_or(query.ended_ns));
         let mut handed_ns = sent_ns;

@@ -29,7 +29,10 @@ fn events_of(steps: &[TraceStep]) -> Vec<Value> {
 /// Name, phase and instant of each event.
 fn seen(events: &[Value]) -> Vec<(&str, &str, f64)> {
     let of = |event: &'_ Value| event["ts"].as_f64().unwrap();
-    events.iter().map(|event| (event["name"].as_str().unwrap(), event["ph"].as_str().unwrap(), of(event))).collect()
+    events
+        .iter()
+        .map(|event| (event["name"].as_str().unwrap(), event["ph"].as_str().unwrap(), of(event)))
+        .collect()
 }
 
 #[test]
@@ -84,8 +87,13 @@ fn a_fallback_and_its_connection_are_parts_of_the_query() {
     ];
     assert_eq!(begins, expected);
     // Of a connection that was there before, the query has waited for nothing.
-    let old = TracedConnection { opened_ns: 5, established_ns: Some(6), handshake: Some((HandshakeKind::Full, 6, 7)) };
-    let events = events_of(&[TraceStep::Ended(Box::new(TracedQuery { connection: Some(old), ..answered(1) }))]);
+    let old = TracedConnection {
+        opened_ns: 5,
+        established_ns: Some(6),
+        handshake: Some((HandshakeKind::Full, 6, 7)),
+    };
+    let events =
+        events_of(&[TraceStep::Ended(Box::new(TracedQuery { connection: Some(old), ..answered(1) }))]);
     assert!(events.iter().all(|event| event["name"] != "connect" && event["name"] != "handshake"));
 }
 

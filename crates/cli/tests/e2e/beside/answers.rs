@@ -25,10 +25,12 @@ const PASSES: u64 = 8;
 #[test]
 fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
     let work = Workplace::with_queries();
-    let different = String::from_utf8_lossy(example_queries().as_ref()).lines().collect::<BTreeSet<_>>().len() as u64;
+    let different =
+        String::from_utf8_lossy(example_queries().as_ref()).lines().collect::<BTreeSet<_>>().len() as u64;
     for transport in ["udp", "tcp"] {
         let wrong_answer = "3%".parse().unwrap();
-        let server = responder(Faults { wrong_answer, wrong_answer_after: PASSES * different, ..Faults::default() });
+        let server =
+            responder(Faults { wrong_answer, wrong_answer_after: PASSES * different, ..Faults::default() });
         let run = format!("run -s {} -d q.txt -m {transport} --rate 4k --count 8k", server.address());
         let ran = work.dnsdyno(&format!("{run} --check-answers --expect wrong<1% -o {transport}")).gives(1);
         let book = server.stop();
@@ -69,7 +71,11 @@ fn an_answer_that_changes_before_the_load_is_not_checked_and_never_wrong() {
     let server = responder(Faults { wrong_answer: "50%".parse().unwrap(), ..Faults::default() });
     let run = format!("run -s {} --ask www.example --rate 2k --count 1k --check-answers", server.address());
     let ran = work.dnsdyno(&format!("{run} -o run")).gives(0);
-    ran.says(&["1 question", "8 times each before the load", "1 got answers that change, which are not checked"]);
+    ran.says(&[
+        "1 question",
+        "8 times each before the load",
+        "1 got answers that change, which are not checked",
+    ]);
     let checks = checks(&work, "run");
     assert_eq!((checks.questions_changing, checks.not_checked_changing, checks.wrong), (1, 1_000, 0));
     assert_eq!(work.record("run").tally().ends.answered, 1_000);
@@ -90,7 +96,10 @@ fn questions_beyond_the_time_are_told_and_not_checked() {
     assert_eq!((checks.right, checks.not_checked_not_asked), (250, 750));
 
     let silent = responder(Faults { loss: "100%".parse().unwrap(), ..Faults::default() });
-    let run = format!("run -s {} --ask www.example --rate 100 --count 20 -t 100ms --check-answers", silent.address());
+    let run = format!(
+        "run -s {} --ask www.example --rate 100 --count 20 -t 100ms --check-answers",
+        silent.address()
+    );
     work.dnsdyno(&format!("{run} -o silent")).gives(1).says(&["1 got none, and are not checked"]);
 }
 
@@ -98,7 +107,8 @@ fn questions_beyond_the_time_are_told_and_not_checked() {
 fn questions_that_are_made_when_they_are_sent_are_refused() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let run = format!("run -s {} --ask {{rand:8}}.example --count 10 --check-answers -o run", server.address());
+    let run =
+        format!("run -s {} --ask {{rand:8}}.example --count 10 --check-answers -o run", server.address());
     work.dnsdyno(&run).ends_refused(2, &["questions that are known before the load", "placeholders"]);
 }
 
@@ -106,7 +116,8 @@ fn questions_that_are_made_when_they_are_sent_are_refused() {
 fn no_answer_of_nsd_is_wrong() {
     let work = Workplace::with_queries();
     let Some(server) = real_server("nsd", &ServerOptions::default()) else { return };
-    let run = format!("run -s {} -d q.txt --edns-size 1232 --rate 4k --count 8k --check-answers", server.address());
+    let run =
+        format!("run -s {} -d q.txt --edns-size 1232 --rate 4k --count 8k --check-answers", server.address());
     work.dnsdyno(&format!("{run} -o run")).gives(0);
     let checks = checks(&work, "run");
     assert_eq!((checks.wrong, work.record("run").tally().ends.answered), (0, 8_000));
@@ -131,7 +142,8 @@ fn no_answer_of_bind_is_wrong_whose_records_are_in_random_or_rotating_order() {
         let records: String = (1..=12).map(|i| format!("add many 60 A 192.0.2.{i}\n")).collect();
         work.write("u.txt", format!("dyno.example\n{records}send\n"));
         let address = server.address();
-        work.dnsdyno(&format!("run -s {address} -d u.txt --queries-format updates --rate 10 --count 1 -o u")).gives(0);
+        work.dnsdyno(&format!("run -s {address} -d u.txt --queries-format updates --rate 10 --count 1 -o u"))
+            .gives(0);
         let run = format!("run -s {address} --ask many.dyno.example --rate 2k --count 4k --check-answers");
         work.dnsdyno(&format!("{run} -o run")).gives(0);
         let checks = checks(&work, "run");
@@ -147,9 +159,11 @@ fn an_update_during_the_run_makes_wrong_answers_from_then_on() {
     let address = server.address();
     work.write("names.txt", "www.dyno.example A\nmail.dyno.example A\n");
     work.write("u.txt", "dyno.example\ndelete www A\nadd www 60 A 192.0.2.81\nsend\n");
-    let run = format!("run -s {address} -d names.txt --rate 1k --for 60s --interval 100ms --check-answers -o run");
+    let run =
+        format!("run -s {address} -d names.txt --rate 1k --for 60s --interval 100ms --check-answers -o run");
     let mut running = work.start(&run);
-    let wrong = || work.intervals("run").iter().map(|interval| interval.tally.ends.answered_wrong).sum::<u64>();
+    let wrong =
+        || work.intervals("run").iter().map(|interval| interval.tally.ends.answered_wrong).sum::<u64>();
     running.until("some intervals", || work.has("run/run.ndjson") && work.intervals("run").len() > 5);
     assert_eq!(wrong(), 0);
     // In a workplace of its own: the output of the run stays.

@@ -64,7 +64,8 @@ fn counted(work: &Workplace, server: &str, run: &str) -> BTreeMap<IpAddr, Source
     work.shell_apart("-n", &script).gives(0);
     let seen: Value = serde_json::from_str(&work.read("seen.json")).unwrap();
     let seen = seen.as_object().unwrap().iter().map(|(address, one)| {
-        let texts = |key: &str| one[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+        let texts =
+            |key: &str| one[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
         let source = Source {
             queries: one["queries"].as_u64().unwrap(),
             names: texts("names").collect(),
@@ -106,12 +107,15 @@ fn ten_thousand_addresses_of_each_family_send_what_the_trace_says_and_get_their_
         let expected = by_channel(&work, "run/trace.json").into_iter().map(|(channel, queries)| {
             let address: IpAddr = match first {
                 IpAddr::V4(first) => std::net::Ipv4Addr::from_bits(first.to_bits() + channel as u32).into(),
-                IpAddr::V6(first) => std::net::Ipv6Addr::from_bits(first.to_bits() + u128::from(channel)).into(),
+                IpAddr::V6(first) => {
+                    std::net::Ipv6Addr::from_bits(first.to_bits() + u128::from(channel)).into()
+                }
             };
             (address, queries)
         });
         let expected: BTreeMap<IpAddr, u64> = expected.collect();
-        let of_server: BTreeMap<IpAddr, u64> = seen.iter().map(|(address, one)| (*address, one.queries)).collect();
+        let of_server: BTreeMap<IpAddr, u64> =
+            seen.iter().map(|(address, one)| (*address, one.queries)).collect();
         assert_eq!(of_server, expected, "{server}");
         // In turn: at this rate few are sent together.
         assert!(of_server.len() > 5_000, "{server}: {}", of_server.len());
@@ -129,7 +133,8 @@ fn networks_have_their_weights_to_the_unit_and_each_subnet_is_that_of_the_source
     assert_eq!(work.record("run").tally().ends.answered, 1_600);
     let of_light = &seen[&"10.78.0.7".parse::<IpAddr>().unwrap()];
     assert_eq!(of_light.queries, 400);
-    let heavy: Vec<u64> = seen.iter().filter(|(_, one)| one.queries != 400).map(|(_, one)| one.queries).collect();
+    let heavy: Vec<u64> =
+        seen.iter().filter(|(_, one)| one.queries != 400).map(|(_, one)| one.queries).collect();
     assert_eq!((heavy.len(), heavy.iter().sum::<u64>()), (4, 1_200), "{heavy:?}");
     for (address, one) in &seen {
         assert_eq!(one.subnets, one.queries, "{address}");
@@ -168,10 +173,15 @@ fn a_network_that_is_not_routed_here_is_told_with_what_to_type() {
     }
     let work = Workplace::with_queries();
     for (server, network, words) in [
-        ("127.0.0.1", "10.99.0.0/16", ["cannot send from 10.99.0.0", "`ip route add local 10.99.0.0/16 dev lo`"]),
+        (
+            "127.0.0.1",
+            "10.99.0.0/16",
+            ["cannot send from 10.99.0.0", "`ip route add local 10.99.0.0/16 dev lo`"],
+        ),
         ("[::1]", "fd99::/112", ["cannot send from fd99::", "`ip -6 route add local fd99::/112 dev lo`"]),
     ] {
-        let run = format!("\"$0\" run -s {server} -d q.txt --source-prefix {network} -c 100 --count 10 -o run");
+        let run =
+            format!("\"$0\" run -s {server} -d q.txt --source-prefix {network} -c 100 --count 10 -o run");
         work.shell_apart("-n", &format!("{ROUTES} {run}")).ends_refused(3, &words);
     }
     // The second half of the network has no route.

@@ -111,7 +111,8 @@ fn one_query_of_each_ten_is_traced_with_the_stamp_of_the_kernel() {
 fn the_trace_of_all_queries_has_the_ends_and_latencies_of_the_record() {
     let work = Workplace::with_queries();
     let server = responder(Faults { delay: Some("exp:2ms".parse().unwrap()), ..Faults::default() });
-    work.dnsdyno(&format!("run -s {} -d q.txt --rate 1k --for 1s --trace 1/1 -o run", server.address())).gives(0);
+    work.dnsdyno(&format!("run -s {} -d q.txt --rate 1k --for 1s --trace 1/1 -o run", server.address()))
+        .gives(0);
     let text = work.read("run/trace.json");
     let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
