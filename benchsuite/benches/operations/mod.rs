@@ -111,6 +111,8 @@ fn engine<T: Transport + Send>(times: u64, link: T) {
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         stop_limits: Default::default(),
         strips_edns: false,
     };

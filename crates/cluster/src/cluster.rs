@@ -252,6 +252,10 @@ impl Runner for Cluster {
             let why = "each agent gets a part of its own: remove it";
             return Err(ClusterError::Option { option: "part", why }.into());
         }
+        if draft.trace.is_some() {
+            let why = "a trace is written on the host that sends: trace a run without --on";
+            return Err(ClusterError::Option { option: "trace", why }.into());
+        }
         let runner = (self.alone)();
         let alone = runner.validate(draft)?.plan;
         let workers: u32 = deal(&self.hands(), needed(draft, &alone))?.iter().sum();

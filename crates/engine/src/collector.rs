@@ -363,6 +363,10 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             .for_each(|closing| add_explanations(&mut explanations, closing.explanations.iter().cloned()));
         let by_channel = closings().flat_map(|closing| closing.sent_by_channel.iter().copied());
         let queries_per_client = PerClient::of(by_channel);
+        let answer_checks = closings().filter_map(|closing| closing.answer_checks).reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        });
         let truncated = Truncated::joined(closings().filter_map(|closing| closing.truncated.as_ref()));
         self.tally.ends.came_late_after_all(late_after_settled);
         Sum {
@@ -385,6 +389,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             agents: Vec::new(),
             explanations,
             truncated,
+            answer_checks,
             // The caller, which reads the source and compares the answers, adds both.
             replay: None,
             answers: None,

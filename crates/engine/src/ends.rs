@@ -33,17 +33,32 @@ pub(crate) enum End<'a> {
     NeverSent(NeverSent),
 }
 
+/// Where a query is when it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum At {
+    /// In no channel: its number in the run.
+    Queue(u64),
+    /// Outstanding over a channel, with this ID.
+    Channel(usize, u16),
+}
+
 impl Transactions<'_> {
-    /// Ends a query, which was sent with this ID: counts it, logs it, and gives it back to its source.
+    /// Ends a query, which is there: counts it, logs it, and gives it back to its source.
     ///
     /// `failed` is the part that has failed, of a transaction that has fallen back from UDP to TCP or may do so.
     #[inline(always)]
-    pub(crate) fn end(&mut self, query: &SentQuery, id: u16, end: End<'_>, failed: Option<FallbackFailure>) {
+    pub(crate) fn end(&mut self, query: &SentQuery, at: At, end: End<'_>, failed: Option<FallbackFailure>) {
         match end {
             End::Answered { at_ns, rcode, response } => {
+                if self.checker.is_some() && self.is_wrong(query, response) {
+                    return self.end_wrong(query, at, (at_ns, rcode), response);
+                }
+                if self.trace.is_some() {
+                    self.trace_end(query, at, How::Answered, Some((at_ns, rcode, response.len())));
+                }
                 self.ledger.answered(query, at_ns, rcode, response.len());
                 if self.plain.is_none() {
-                    self.follow_answer(query, (id, rcode), at_ns, response);
+                    self.follow_answer(query, (at.id(), rcode), at_ns, response);
                 }
             }
             End::SentOnly => {
@@ -52,7 +67,7 @@ impl Transactions<'_> {
                     self.queries.release(query.question);
                 }
             }
-            _ => self.end_unanswered(query, id, end, failed),
+            _ => self.end_unanswered(query, at, end, failed),
         }
     }
 
@@ -62,13 +77,33 @@ impl Transactions<'_> {
         if self.rewriter.checks_responses() {
             self.rewriter.count_found(true, rcode, self.ledger.arrivals());
         }
-        self.log.answered(&*self.queries, query, (id, rcode), at_ns, response);
+        self.log.answered(&*self.queries, query, How::Answered, (id, rcode), at_ns, response);
+        self.queries.answered(query.question, at_ns, response);
+    }
+
+    /// Whether the answer to a query is known to be wrong.
+    #[cold]
+    fn is_wrong(&mut self, query: &SentQuery, response: &[u8]) -> bool {
+        self.checker.as_mut().is_some_and(|checker| checker.is_wrong(query.question, response))
+    }
+
+    /// A query was answered wrongly, at this instant and with this RCODE.
+    #[cold]
+    fn end_wrong(&mut self, query: &SentQuery, at: At, (at_ns, rcode): (u64, u16), response: &[u8]) {
+        self.ledger.answered_wrong(query, at_ns, rcode, response.len());
+        if self.trace.is_some() {
+            self.trace_end(query, at, How::AnsweredWrong, Some((at_ns, rcode, response.len())));
+        }
+        if self.rewriter.checks_responses() {
+            self.rewriter.count_found(true, rcode, self.ledger.arrivals());
+        }
+        self.log.answered(&*self.queries, query, How::AnsweredWrong, (at.id(), rcode), at_ns, response);
         self.queries.answered(query.question, at_ns, response);
     }
 
     /// Not inlined: an end without an answer is rare, and must not lengthen the path of the answers.
     #[inline(never)]
-    fn end_unanswered(&mut self, query: &SentQuery, id: u16, end: End<'_>, failed: Option<FallbackFailure>) {
+    fn end_unanswered(&mut self, query: &SentQuery, at: At, end: End<'_>, failed: Option<FallbackFailure>) {
         let how = match end {
             End::Answered { .. } | End::SentOnly => return,
             End::TimedOut => {
@@ -92,7 +127,10 @@ impl Transactions<'_> {
                 How::NotSent(why)
             }
         };
-        self.log.unanswered(&*self.queries, query, id, how);
+        if self.trace.is_some() {
+            self.trace_end(query, at, how, None);
+        }
+        self.log.unanswered(&*self.queries, query, at.id(), how);
         self.queries.release(query.question);
         if let Some(part) = failed {
             self.ledger.fallback(query.intended_ns).add_failed(part, 1);
@@ -114,35 +152,46 @@ impl Transactions<'_> {
     }
 }
 
+impl At {
+    /// The message ID; 0 of a query that waits.
+    fn id(self) -> u16 {
+        match self {
+            At::Queue(_) => 0,
+            At::Channel(_, id) => id,
+        }
+    }
+}
+
 /// Ends of queries that wait in the queue of a group.
 impl Transactions<'_> {
     /// Ends a query that was taken from the source, of this member of the mix, before it is put in a queue. It is not
     /// answered, and a copy of the path of the answers here would cost each answer over TCP 3 % more instructions.
     #[cold]
     pub(crate) fn end_unqueued(&mut self, query: &Waiting, member: u8, end: End<'_>) {
-        self.end_unanswered(&query.sent_query(member, query.due.intended_ns), 0, end, None);
+        let at = At::Queue(query.due.number);
+        self.end_unanswered(&query.sent_query(member, query.due.intended_ns), at, end, None);
     }
 
     /// Ends the first query of a queue, because it cannot be sent.
     pub(crate) fn fail_first(&mut self, number: usize, reason: NotSentReason) {
-        let Some((query, is_fallback)) = self.take_first(number) else { return };
+        let Some((query, at, is_fallback)) = self.take_first(number) else { return };
         let failed = is_fallback.then_some(FallbackFailure::NotSent);
-        self.end(&query, 0, if is_fallback { End::Refused } else { End::NotSent(reason) }, failed);
+        self.end(&query, at, if is_fallback { End::Refused } else { End::NotSent(reason) }, failed);
     }
 
     /// Ends the first query of a queue, because the connections of all its clients fail again and again.
     pub(crate) fn refuse_first(&mut self, number: usize) {
-        let Some((query, is_fallback)) = self.take_first(number) else { return };
-        self.end(&query, 0, End::Refused, is_fallback.then_some(FallbackFailure::ConnectFailed));
+        let Some((query, at, is_fallback)) = self.take_first(number) else { return };
+        self.end(&query, at, End::Refused, is_fallback.then_some(FallbackFailure::ConnectFailed));
     }
 
     /// Ends the first query of a queue, because it has waited too long.
     pub(crate) fn give_up_first(&mut self, number: usize) {
         let blocked_by = self.groups.all[number].blocked_by;
-        let Some((query, is_fallback)) = self.take_first(number) else { return };
+        let Some((query, at, is_fallback)) = self.take_first(number) else { return };
         let reason = blocked_by.unwrap_or(NotSentReason::GeneratorLate);
         let failed = is_fallback.then(|| failure_unsent(blocked_by));
-        self.end(&query, 0, if is_fallback { End::TimedOut } else { End::NotSent(reason) }, failed);
+        self.end(&query, at, if is_fallback { End::TimedOut } else { End::NotSent(reason) }, failed);
     }
 
     /// Ends the queries that wait in the queues of the selected groups, because the user ends the run.
@@ -151,19 +200,20 @@ impl Transactions<'_> {
             if !is_selected(&self.groups.all[number].group) {
                 continue;
             }
-            while let Some((query, is_fallback)) = self.take_first(number) {
+            while let Some((query, at, is_fallback)) = self.take_first(number) {
                 let failed = is_fallback.then_some(FallbackFailure::Interrupted);
-                self.end(&query, 0, End::Interrupted, failed);
+                self.end(&query, at, End::Interrupted, failed);
             }
         }
     }
 
     /// Takes the first query of a queue; and whether that is the queue of a fallback, whose queries have been sent.
-    fn take_first(&mut self, number: usize) -> Option<(SentQuery, bool)> {
+    fn take_first(&mut self, number: usize) -> Option<(SentQuery, At, bool)> {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let query = waiting.pop_front()?;
         let sent_ns = if group.is_fallback { query.sent_ns } else { query.due.intended_ns };
-        Some((query.sent_query(group.member, sent_ns), group.is_fallback))
+        let at = At::Queue(query.due.number);
+        Some((query.sent_query(group.member, sent_ns), at, group.is_fallback))
     }
 }
 
@@ -185,14 +235,15 @@ impl Transactions<'_> {
                 };
                 failed = self.failed_part(channel, FallbackFailure::UdpTimedOut, tcp);
             }
-            self.end(&query, id, end, failed);
+            self.end(&query, At::Channel(channel, id), end, failed);
         }
     }
 
     /// Ends an outstanding query that will not be answered, because its connection was lost or the network refused it.
     pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: FallbackFailure) {
         if let Some(query) = self.table.refuse(channel, id, |_, _| true) {
-            self.end(&query, id, End::Refused, self.failed_part(channel, why, why));
+            let failed = self.failed_part(channel, why, why);
+            self.end(&query, At::Channel(channel, id), End::Refused, failed);
         }
     }
 
@@ -201,7 +252,8 @@ impl Transactions<'_> {
         while let Some((slot, query)) = self.table.abandon_oldest() {
             let (channel, id) = self.table.channel_and_id(slot);
             let (udp, tcp) = (FallbackFailure::UdpInterrupted, FallbackFailure::Interrupted);
-            self.end(&query, id, End::Interrupted, self.failed_part(channel, udp, tcp));
+            let failed = self.failed_part(channel, udp, tcp);
+            self.end(&query, At::Channel(channel, id), End::Interrupted, failed);
         }
         self.interrupt_waiting(|_| true);
     }

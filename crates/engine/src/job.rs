@@ -5,6 +5,7 @@ use dnsdyno_plan::{Part, StopLimits};
 use dnsdyno_record::Ended;
 use dnsdyno_transport::{Group, Transport};
 
+use crate::answers::KnownAnswers;
 use crate::inflight::{GroupSlots, ids_per_channel, ids_per_client};
 use crate::limit::Limit;
 use crate::pace::{Numbers, Pace};
@@ -12,6 +13,7 @@ use crate::query_log::QueryLogs;
 use crate::share::Share;
 use crate::source::Source;
 use crate::stop_limits::WorkerLimits;
+use crate::trace::TraceJob;
 
 /// The settings of a run, validated by the plan.
 #[derive(Clone)]
@@ -44,6 +46,10 @@ pub struct Job<'a> {
     pub start_unix_ns: u64,
     /// Makes each worker's log of single queries; `None` = they are counted only.
     pub query_logs: Option<QueryLogs<'a>>,
+    /// What the answers are held against; of queries in one block only.
+    pub known_answers: Option<&'a KnownAnswers>,
+    /// What is traced of it.
+    pub trace: Option<TraceJob<'a>>,
 }
 
 impl Job<'_> {

@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{
-    Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, ShortDelay, Tally,
-    Truncated,
+    AnswerChecks, Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay,
+    ShortDelay, Tally, Truncated,
 };
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
@@ -61,6 +61,8 @@ pub(crate) struct Closing {
     pub(crate) explanations: Vec<Explanation>,
     /// The questions that have fallen back to TCP.
     pub(crate) truncated: Option<Truncated>,
+    /// The answers that were checked.
+    pub(crate) answer_checks: Option<AnswerChecks>,
 }
 
 /// An empty page returned for reuse.
@@ -246,6 +248,18 @@ impl Ledger {
         });
         self.arrivals.answered += 1;
         self.arrivals.latency.record(headline_ns);
+        self.last_answer_ns = at_ns;
+    }
+
+    /// A query was answered in time, and wrongly.
+    #[cold]
+    pub(crate) fn answered_wrong(&mut self, sent_query: &SentQuery, at_ns: u64, rcode: u16, bytes: usize) {
+        let tally = self.tally(sent_query.intended_ns);
+        tally.ends.answered_wrong += 1;
+        tally.rcodes.add(rcode, 1);
+        count_response_bytes(tally, bytes);
+        count_member(tally, sent_query.member, |member| member.ends.answered_wrong += 1);
+        self.arrivals.wrong += 1;
         self.last_answer_ns = at_ns;
     }
 

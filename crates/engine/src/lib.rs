@@ -6,6 +6,7 @@
 //! repeatable.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod clients;
 mod collector;
 mod connections;
@@ -36,11 +37,14 @@ mod source;
 mod stop_limits;
 mod stream;
 mod supply;
+mod trace;
+mod tracing;
 mod transactions;
 mod truncated;
 mod upcoming;
 mod worker;
 
+pub use answers::{Known, KnownAnswers};
 pub use clients::{ClientModel, ClientModels};
 pub use collector::{Live, Observer};
 pub use control::{Asked, Control, Reached, StopCause};
@@ -48,6 +52,9 @@ pub use feed::{FeedConfig, FeedIn, Feeds};
 pub use job::{Job, preparation_ns};
 pub use query_log::{How, QueryEnd, QueryLog, QueryLogs, Unpaired, Why};
 pub use source::Source;
+pub use trace::{
+    TraceJob, TraceLog, TraceSample, TraceStep, TracedConnection, TracedFallback, TracedQuery, TracedSend,
+};
 pub use upcoming::Upcoming;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

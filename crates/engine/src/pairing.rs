@@ -1,11 +1,11 @@
 //! Pairs responses with their queries, and counts every event of a query.
 
 use dnsdyno_measure::{FallbackFailure, StreamFailure};
-use dnsdyno_transport::{ConnectionEvent, MessageKind, Sink};
+use dnsdyno_transport::{ConnectionEvent, Departure, MessageKind, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, peek_id, same_question};
 
 use crate::connections::Retry;
-use crate::ends::End;
+use crate::ends::{At, End};
 use crate::fallback::Parts;
 use crate::groups::{BATCH, Waiting};
 use crate::inflight::{Match, SentQuery};
@@ -72,7 +72,7 @@ impl Transactions<'_> {
                     }
                 }
                 let end = End::Answered { at_ns, rcode: response.rcode, response: bytes };
-                self.end(&sent_query, response.id, end, None);
+                self.end(&sent_query, At::Channel(channel, response.id), end, None);
                 Outcome::Paired(sent_query, response.id)
             }
             other => self.note_other(channel, other, is_truncated, response.rcode, bytes),
@@ -119,7 +119,8 @@ impl Transactions<'_> {
                 if let Match::Overdue(_) = found {
                     let id = peek_id(bytes).unwrap_or_default();
                     let (udp, tcp) = (FallbackFailure::UdpTimedOut, FallbackFailure::QueryTimedOut);
-                    self.end(&sent_query, id, End::TimedOut, self.failed_part(channel, udp, tcp));
+                    let failed = self.failed_part(channel, udp, tcp);
+                    self.end(&sent_query, At::Channel(channel, id), End::TimedOut, failed);
                 }
                 // The truncated response of a fallback does not answer its transaction, even late.
                 if is_truncated && self.fallback.udp.contains(&channel) {
@@ -158,7 +159,7 @@ impl Transactions<'_> {
         if self.rewriter.checks_responses() {
             self.rewriter.count_found(true, rcode, self.ledger.arrivals());
         }
-        let number = self.table.slot_of(channel, id).map_or(0, |slot| self.rewriter.number(slot));
+        let number = self.number_of_fallback(channel, id, at_ns);
         let SentQuery { intended_ns, sent_ns, question, own_delay, .. } = *sent_query;
         let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
         let waiting = &mut self.groups.all[self.fallback.group].waiting;
@@ -201,8 +202,13 @@ impl Sink for Transactions<'_> {
     }
 
     #[cold]
-    fn departed(&mut self, after_ns: Option<u64>) {
-        self.ledger.departed(after_ns);
+    fn departed(&mut self, departure: Departure) {
+        self.ledger.departed(departure.after_ns);
+        if let (Some(trace), Some(number), Some(after_ns)) =
+            (&mut self.trace, departure.mark, departure.after_ns)
+        {
+            trace.departed(number, departure.sent_ns + after_ns);
+        }
     }
 
     fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
@@ -226,6 +232,9 @@ impl Sink for Transactions<'_> {
     }
 
     fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {
+        if let Some(trace) = &mut self.trace {
+            trace.connection(channel, at_ns, event);
+        }
         let counts = self.ledger.arrivals().connections_mut();
         match event {
             ConnectionEvent::Opened => {
@@ -304,7 +313,8 @@ impl Sink for Transactions<'_> {
         let Some(first) = self.table.refuse(channel, id, is_question) else { return };
         let length = self.queries.message(first.question).len();
         let why = FallbackFailure::UdpRefused;
-        self.end(&first, id, End::Refused, self.failed_part(channel, why, why));
+        let failed = self.failed_part(channel, why, why);
+        self.end(&first, At::Channel(channel, id), End::Refused, failed);
         // On loopback, consecutive messages of equal length travel as one packet (GSO), and one error applies to all of
         // them. The error then quotes more than the first message. The length of a changed query is not known.
         if quoted.len() <= length || !self.rewriter.is_empty() {

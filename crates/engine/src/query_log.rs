@@ -51,6 +51,8 @@ pub struct QueryEnd<'a> {
 pub enum How {
     /// Answered in time.
     Answered,
+    /// Answered in time, and not as the server answered before the load.
+    AnsweredWrong,
     /// Not answered within the timeout.
     TimedOut,
     /// The network or the server refused it.
@@ -59,6 +61,28 @@ pub enum How {
     Interrupted,
     /// Not sent, for this reason.
     NotSent(NotSentReason),
+}
+
+impl How {
+    /// Its word in a trace.
+    pub fn word(self) -> &'static str {
+        match self {
+            How::Answered => "answered",
+            How::AnsweredWrong => "answered_wrong",
+            How::TimedOut => "timed_out",
+            How::Refused => "refused",
+            How::Interrupted => "interrupted",
+            How::NotSent(_) => "not_sent",
+        }
+    }
+
+    /// Why it was not sent.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            How::NotSent(reason) => Some(reason.key()),
+            _ => None,
+        }
+    }
 }
 
 /// A message that ends no query.
@@ -99,6 +123,7 @@ impl Log {
         &mut self,
         queries: &dyn Supply,
         sent_query: &SentQuery,
+        how: How,
         (id, rcode): (u16, u16),
         at_ns: u64,
         response: &[u8],
@@ -106,7 +131,6 @@ impl Log {
         let Some(log) = &mut self.0 else { return };
         let SentQuery { intended_ns: due_ns, sent_ns, question, .. } = *sent_query;
         let (query, expected) = (queries.message(question), queries.expected(question));
-        let how = How::Answered;
         let index = question;
         log.ended(&QueryEnd { how, index, query, id, due_ns, sent_ns, at_ns, rcode, response, expected });
     }

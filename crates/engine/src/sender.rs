@@ -226,6 +226,9 @@ impl Sender {
                 continue;
             }
             remaining -= self.batch.len();
+            if transactions.trace.is_some() {
+                transactions.mark_traced(number, &mut self.batch);
+            }
             let sent_ns = transport.now_ns();
             let sent = transport.send(channel, &self.batch);
             let (accepted, rest) = self.places.split_at(sent.accepted);
@@ -236,6 +239,9 @@ impl Sender {
                 let first = transactions.groups.all[number].waiting.front().filter(|_| pace.is_open());
                 self.first_send =
                     Some(FirstSend { due_ns: first.map_or(0, |query| query.due.intended_ns), sent_ns });
+            }
+            if transactions.trace.is_some() {
+                transactions.trace_sent(number, channel, accepted, &self.batch, sent_ns);
             }
             transactions.note_sent(number, accepted, &self.batch, sent_ns);
             if transactions.expects_responses() {
@@ -443,6 +449,7 @@ impl Sender {
         if self.batch.is_empty() {
             return 0;
         }
+        let sent_ns = transport.now_ns();
         let sent = transport.send(channel, &self.batch);
         let (mut number, mut held) = (0, 0);
         for i in 0..waiting.len() {
@@ -450,6 +457,7 @@ impl Sender {
             let Some(query) = transactions.still_outstanding(channel, retry) else { continue };
             if number < sent.accepted {
                 transactions.note_retried(channel, &query, self.batch.messages().get(number).len());
+                transactions.trace_retry(channel, retry.id, sent_ns);
                 number += 1;
             } else if let Some(Stopped::Failed(_)) = sent.stopped {
                 transactions.refuse(channel, retry.id, FallbackFailure::NotSent);

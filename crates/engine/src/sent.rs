@@ -3,7 +3,7 @@
 use dnsdyno_measure::ShortDelay;
 use dnsdyno_transport::Batch;
 
-use crate::ends::End;
+use crate::ends::{At, End};
 use crate::fallback::Parts;
 use crate::groups::Queue;
 use crate::inflight::{Place, SentQuery};
@@ -45,7 +45,7 @@ impl Transactions<'_> {
             let free_ns = Queue::free_ns(query, held_before_ns, sent_ns);
             self.ledger.sent(&sent_query, free_ns, message.len());
             if self.send_only {
-                self.end(&sent_query, place.id, End::SentOnly, None);
+                self.end(&sent_query, At::Queue(query.due.number), End::SentOnly, None);
             } else if UNMEASURED {
                 self.unpaired += 1;
             } else {

@@ -7,6 +7,7 @@
 use dnsdyno_queries::{Queries, WorkerShare};
 use dnsdyno_transport::Resources;
 
+use crate::answers::Checker;
 use crate::connections::Connections;
 use crate::fallback::Fallback;
 use crate::groups::Groups;
@@ -17,6 +18,7 @@ use crate::query_log::Log;
 use crate::rewriter::Rewriter;
 use crate::share::Share;
 use crate::supply::Supply;
+use crate::trace::Trace;
 
 /// The outstanding queries of a worker, those that wait to be sent, and its ledger.
 pub(crate) struct Transactions<'a> {
@@ -31,6 +33,8 @@ pub(crate) struct Transactions<'a> {
     pub(crate) rewriter: Rewriter,
     pub(crate) send_only: bool,
     pub(crate) log: Log,
+    pub(crate) trace: Option<Box<Trace>>,
+    pub(crate) checker: Option<Box<Checker<'a>>>,
     /// The queries where they are one block, sent as loaded, and only counted: the fast case.
     pub(crate) plain: Option<&'a Queries>,
     /// Outstanding queries in a build that pairs no responses; otherwise 0.
@@ -52,6 +56,7 @@ impl<'a> Transactions<'a> {
         let whole = job.source.whole();
         let rewriter = Rewriter::new(&*queries, share, table.slots(), table.channels());
         let log = Log(job.query_logs.map(|log_of| log_of(own)));
+        let clients = if connections.is_used() { table.channels() } else { 0 };
         Transactions {
             fallback: Fallback::of(&groups, table.fallback(), job.strips_edns),
             plain: whole.filter(|_| rewriter.is_empty() && !log.is_some()),
@@ -59,6 +64,8 @@ impl<'a> Transactions<'a> {
             rewriter,
             queries,
             log,
+            checker: job.known_answers.map(|known| Box::new(Checker::new(known))),
+            trace: job.trace.map(|trace| Trace::new(trace, own, clients)),
             table,
             ledger,
             groups,

@@ -60,6 +60,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             let Worker { transport, pace, sender, transactions, .. } = &mut self;
             transport.receive(transactions);
+            transactions.hand_over_traced(|| transport.now_ns());
             if T::CONNECTS {
                 sender.send_retries(transport, pace, transactions);
             }
@@ -87,6 +88,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.transport.finish(&mut self.transactions);
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
+        self.transactions.hand_over_traced(|| end_ns);
         self.transactions.count_clients(end_ns, true);
         let closing = Closing {
             end_ns,
@@ -98,6 +100,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             sent_by_channel: self.sender.sent_by_channel,
             explanations: self.transport.explanations(),
             truncated: self.transactions.fallback.truncated.counted(),
+            answer_checks: self.transactions.checker.as_ref().map(|checker| checker.checks),
             ..Closing::default()
         };
         self.transactions.ledger.close(resources, closing);
@@ -120,6 +123,7 @@ impl<'a, T: Transport> Worker<'a, T> {
                 // Counted only: no query was taken from the block, so that there is no message to log.
                 transactions.ledger.scheduled(due.intended_ns, member);
                 transactions.ledger.interrupted(due.intended_ns, member);
+                transactions.trace_untaken(due, member);
             } else {
                 let (question, of_client) = transactions.queries.take_next();
                 let member = of_client.unwrap_or(member);

@@ -134,6 +134,8 @@ fn run_chains(link: SimConfig, timeout_ns: u64) -> (Sum, Vec<Arc<Mutex<Seen>>>, 
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         stop_limits: Default::default(),
     };
     let by_channel = Arc::new(Mutex::new(BTreeMap::new()));

@@ -80,6 +80,8 @@ fn told<'a>(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         strips_edns: false,
     };
     let links = (0..workers).map(|worker| SimTransport::new(SimConfig::default(), worker, 3)).collect();

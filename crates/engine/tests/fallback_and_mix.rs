@@ -353,6 +353,8 @@ fn run_in(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
     };
     let press_after = (0..presses).map(|_| (1, control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };

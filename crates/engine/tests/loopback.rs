@@ -46,6 +46,8 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         stop_limits: Default::default(),
         strips_edns: false,
     };

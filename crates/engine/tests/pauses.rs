@@ -130,6 +130,8 @@ fn run_over(clients: Clients, load: &Load) -> Sum {
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
     };
     let sum = run(&job, vec![clients], 0, &|| 0, &Control::default(), &mut Nobody);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);

@@ -48,6 +48,8 @@ fn job<'a>(queries: &'a Queries, load: &'a Load) -> Job<'a> {
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         strips_edns: false,
     }
 }

@@ -74,6 +74,8 @@ fn run_on(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
     };
     let recorded = Arc::<Mutex<Vec<Recorded>>>::default();
     // Channel 1 accepts one query at a time, and none before an instant.

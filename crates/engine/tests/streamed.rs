@@ -88,6 +88,8 @@ fn run_fed(
         own_files: false,
         start_unix_ns: 0,
         query_logs: None,
+        known_answers: None,
+        trace: None,
         stop_limits: Default::default(),
     };
     let recorded = Recorded::default();

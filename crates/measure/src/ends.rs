@@ -12,6 +12,8 @@ counters! {
         pub answered: u64,
         /// A response arrived after the timeout.
         pub answered_late: u64,
+        /// A response arrived within the timeout that says other than the server said before the load.
+        pub answered_wrong: u64,
         /// No response arrived.
         pub timed_out: u64,
         /// The network refused the query (ICMP unreachable, RST).
@@ -30,6 +32,7 @@ impl Ends {
     pub fn total(&self) -> u64 {
         self.answered
             + self.answered_late
+            + self.answered_wrong
             + self.timed_out
             + self.refused
             + self.not_sent.total()
@@ -42,15 +45,15 @@ impl Ends {
         self.total().saturating_sub(self.interrupted).saturating_sub(self.sent_only)
     }
 
-    /// Those of them without a response in time, for any reason.
+    /// Those of them without a right response in time, for any reason.
     pub fn lost(&self) -> u64 {
         self.judged().saturating_sub(self.answered)
     }
 
-    /// Queries that rank as "at least the timeout" in the service time: sent, and not answered in time. Interrupted
+    /// Queries that rank as "at least the timeout" in the service time: sent, and not answered rightly in time. Interrupted
     /// queries are excluded: they say nothing about the server.
     pub fn unanswered_after_sending(&self) -> u64 {
-        self.answered_late + self.timed_out + self.refused
+        self.answered_late + self.answered_wrong + self.timed_out + self.refused
     }
 
     /// Queries that rank as "at least the timeout" in the response time: those, and the queries not sent.

@@ -69,7 +69,7 @@ pub use neighbour::Neighbour;
 pub use own_delay::{OwnDelay, ShortDelay};
 pub use own_share::OwnShare;
 pub use per_client::PerClient;
-pub use replay::{AnswerCounts, ReplayCounts};
+pub use replay::{AnswerChecks, AnswerCounts, ReplayCounts};
 pub use stamps::SendStamps;
 pub use tally::{
     Arrivals, MOST_KINDS, MOST_MEMBERS, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse,

@@ -45,6 +45,55 @@ counters! {
     }
 }
 
+counters! {
+    /// Answers under load, compared with those that the server gave to the same questions before the load. The wrong
+    /// ones are an end of their queries, `answered_wrong`.
+    #[derive(Copy, Eq)]
+    pub struct AnswerChecks {
+        /// Different queries of the source.
+        pub questions: u64,
+        /// Those that got the same answer each time that they were asked before the load.
+        pub questions_known: u64,
+        /// Those that got answers which differ: rotating or random ones. They cannot be checked.
+        pub questions_changing: u64,
+        /// Those that got no answer, or too few to tell, or one that is truncated or cannot be read.
+        pub questions_unanswered: u64,
+        /// Those that were not asked before the load, for want of time.
+        pub questions_not_asked: u64,
+        /// Answers under load that are right.
+        pub right: u64,
+        /// Answers under load that are wrong.
+        pub wrong: u64,
+        /// Answers under load to a question whose answers change.
+        pub not_checked_changing: u64,
+        /// Answers under load to a question without an answer before the load.
+        pub not_checked_unanswered: u64,
+        /// Answers under load to a question that was not asked before it.
+        pub not_checked_not_asked: u64,
+        /// Answers under load that are truncated.
+        pub not_checked_truncated: u64,
+    }
+}
+
+impl AnswerChecks {
+    /// Answers under load that were compared.
+    pub fn checked(&self) -> u64 {
+        self.right.saturating_add(self.wrong)
+    }
+
+    /// Answers under load that could not be compared.
+    pub fn not_checked(&self) -> u64 {
+        [
+            self.not_checked_changing,
+            self.not_checked_unanswered,
+            self.not_checked_not_asked,
+            self.not_checked_truncated,
+        ]
+        .iter()
+        .fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
+
 impl AnswerCounts {
     /// Answers that were compared with a recorded one.
     pub fn compared(&self) -> u64 {

@@ -25,7 +25,7 @@ counters! {
         pub held_back_ns: u64,
         /// How the queries ended; the sum is `scheduled` when the interval has settled.
         pub ends: Ends,
-        /// Queries answered, in time or late, by extended RCODE.
+        /// Queries answered, in time or late, rightly or wrongly, by extended RCODE.
         pub rcodes: Rcodes,
         /// By query type, in the order of the plan's table of types.
         #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_TYPES>")]
@@ -143,6 +143,8 @@ counters! {
         pub answered: u64,
         /// Responses after the timeout of their query.
         pub late: u64,
+        /// Responses in time that say other than before the load.
+        pub wrong: u64,
         /// Queries that timed out.
         pub timed_out: u64,
         /// Queries refused by the network.

@@ -195,6 +195,7 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched: Vec::new(),
     };
     let verdict = digest.judge(Some(&sum));

@@ -2,7 +2,7 @@
 //!
 //! The options are parsed here; interface, queues and addresses are looked up when the run opens them.
 
-use dnsdyno_queries::SourcePrefix;
+use dnsdyno_queries::{SourcePrefix, Sources};
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -103,7 +103,7 @@ impl Backend {
             interface: draft.interface.clone(),
             next_hop: read_as("next-hop", &draft.next_hop, parse_mac, MAC)?,
             vlan: within("vlan", draft.vlan, 1..=LAST_VLAN)?,
-            source_prefix: read_as("source-prefix", &draft.source_prefix, SourcePrefix::parse, PREFIX)?,
+            source_prefix: read_as("source-prefix", &draft.source_prefix, one_network, PREFIX)?,
             mode: read_as("xdp-mode", &draft.xdp_mode, XdpMode::parse, MODE)?.unwrap_or_default(),
             copy: read_as("xdp-copy", &draft.xdp_copy, XdpCopy::parse, COPY)?.unwrap_or_default(),
             fits_workers: draft.workers.is_none(),
@@ -168,8 +168,13 @@ fn parse_mac(text: &str) -> Option<[u8; 6]> {
     (parts.next().is_none() && mac[0] & 1 == 0 && mac != [0; 6]).then_some(mac)
 }
 
+/// The only network of a list.
+fn one_network(text: &str) -> Option<SourcePrefix> {
+    SourcePrefix::parse(text).or_else(|| Sources::parse(text)?.only())
+}
+
 const MAC: &str = "the Ethernet address of one host: write it like 02:00:5e:10:00:01";
-const PREFIX: &str = "a prefix: write it like 10.1.0.0/16 or fd00:1::/64";
+const PREFIX: &str = "a prefix: AF_XDP sends from one, like 10.1.0.0/16 or fd00:1::/64";
 const MODE: &str = "a mode: use auto, native or generic";
 const COPY: &str = "a copy mode: use auto, zero-copy or copy";
 

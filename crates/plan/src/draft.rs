@@ -69,9 +69,19 @@ pub struct Draft {
     /// Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated
     #[arg(long, value_name = "SERVER", help_heading = QUERIES)]
     pub captured_server: Option<Vec<String>>,
-    /// Compare each answer with the one in the capture: RCODE and records, not TTL and order
+    /// Compare each answer with the one in the capture, or, of another source, with the one that the server gives
+    /// before the load: RCODE and records, not TTL and order
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub check_answers: Option<bool>,
+    /// With --check-answers: ask the questions at this rate before the load [default: 5k]
+    #[arg(long, value_name = "QPS", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub first_pass_rate: Option<String>,
+    /// With --check-answers: ask the questions for so long before the load, at the most; each at least twice
+    /// [default: 20s]
+    #[arg(long, value_name = "T", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub first_pass_for: Option<String>,
     /// Query the names and types of this zone file (master file)
     #[arg(long, value_name = "FILE", help_heading = QUERIES)]
     pub zone: Option<String>,
@@ -147,7 +157,8 @@ pub struct Draft {
     /// Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS
     #[arg(long, value_name = "CODE:HEX", help_heading = MESSAGES)]
     pub edns_option: Option<Vec<String>>,
-    /// Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS
+    /// Send this client subnet (ECS), such as 192.0.2.0/24; source is that of the address of --source-prefix that the
+    /// query is sent from (/24, of IPv6 /56), source/32 of that length; implies EDNS
     #[arg(long, value_name = "SUBNET", help_heading = MESSAGES)]
     pub ecs: Option<String>,
     /// Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8
@@ -310,8 +321,13 @@ pub struct Draft {
     /// the end of the prefix in turn
     #[arg(short = 'a', long, value_name = "ADDRESS", visible_alias = "local", help_heading = GENERATOR)]
     pub local_address: Option<String>,
-    /// Send from these ports, such as 20000..20099
-    #[arg(long, value_name = "A..B", help_heading = GENERATOR)]
+    /// Over UDP, send from the addresses from ADDRESS to the end of its prefix, which must be routed back to this host
+    /// (AF_XDP: to the interface) and need not be configured; several by weight: 10.0.0.0/16=3,10.9.0.0/24=1. Each
+    /// client has one
+    #[arg(long, value_name = "ADDRESS/LENGTH", visible_alias = "sources", help_heading = GENERATOR)]
+    pub source_prefix: Option<String>,
+    /// Send from these ports, such as 20000..20099; with --source-prefix, those of each address
+    #[arg(long, value_name = "A..B", visible_alias = "source-ports", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub local_ports: Option<String>,
     /// Over UDP, take responses from any address and port; otherwise only from those that the query was sent to
@@ -342,10 +358,6 @@ pub struct Draft {
     /// AF_XDP: send with this VLAN ID
     #[arg(value_parser = number::<u16>, long, value_name = "ID", help_heading = BACKEND)]
     pub vlan: Option<u16>,
-    /// AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed
-    /// back to the interface
-    #[arg(long, value_name = "ADDRESS/LENGTH", help_heading = BACKEND)]
-    pub source_prefix: Option<String>,
     /// AF_XDP: run the XDP program in the driver (native), in the kernel's stack (generic), or as the
     /// driver supports [default: auto]
     #[arg(long, value_name = "MODE", help_heading = BACKEND)]
@@ -370,6 +382,14 @@ pub struct Draft {
     /// dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated
     #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
     pub watch: Option<Vec<Masked>>,
+    /// Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the
+    /// run, in the Trace Event Format that Perfetto opens
+    #[arg(long, value_name = "1/N", help_heading = OUTPUT)]
+    #[serde(deserialize_with = "quantity")]
+    pub trace: Option<String>,
+    /// Write the trace to this file instead
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub trace_file: Option<String>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,

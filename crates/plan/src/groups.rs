@@ -112,6 +112,8 @@ groups! {
         speed = "speed",
         captured_server = "captured-server",
         check_answers = "check-answers",
+        first_pass_rate = "first-pass-rate",
+        first_pass_for = "first-pass-for",
     }
     /// How a file of queries is read.
     Lines {
@@ -219,6 +221,7 @@ groups! {
         deep_idle = "deep-idle",
         clients = "clients",
         local_address = "local-address",
+        source_prefix = "source-prefix",
         local_ports = "local-ports",
         any_source = "any-source",
         receive_buffer = "receive-buffer",
@@ -231,7 +234,6 @@ groups! {
         interface = "interface",
         next_hop = "next-hop",
         vlan = "vlan",
-        source_prefix = "source-prefix",
         xdp_mode = "xdp-mode",
         xdp_copy = "xdp-copy",
     }
@@ -253,6 +255,8 @@ groups! {
         name = "name",
         note = "note",
         interval = "interval",
+        trace = "trace";
+        trace_file = "trace-file",
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dnsdyno_queries::SourcePrefix;
 use dnsdyno_queries::{
     EcsChoice, EdnsPerQuery, Maker, Signer, SourceError, TsigKey, TsigText, edns_option, tsig_record_len,
 };
+use dnsdyno_queries::{SourcePrefix, Sources};
 use dnsdyno_wire::{DEFAULT_EDNS_SIZE, EdnsOptions};
 
 use crate::draft::Draft;
@@ -30,7 +30,12 @@ enum TsigSource {
 
 impl MessagePlan {
     /// Reads the options of messages from a draft, in which no secret is left.
-    pub(crate) fn of(draft: &mut Draft, working_dir: &Path, seed: u64) -> Result<MessagePlan, PlanError> {
+    pub(crate) fn of(
+        draft: &mut Draft,
+        working_dir: &Path,
+        seed: u64,
+        sources: Option<&Sources>,
+    ) -> Result<MessagePlan, PlanError> {
         let tsig = match (&mut draft.tsig, &mut draft.tsig_file) {
             (Some(text), _) => {
                 let wrong = |source| PlanError::Tsig { option: "tsig", source };
@@ -43,7 +48,7 @@ impl MessagePlan {
         };
         let block = within("padding", draft.padding, PADDING_BYTES)?;
         let edns = EdnsPerQuery {
-            ecs: ecs_range(draft, seed)?,
+            ecs: ecs_of_source(draft, sources)?.or(ecs_range(draft, seed)?),
             has_cookies: *draft.cookie.get_or_insert(false),
             padding_bytes: block,
             appended_bytes: 0,
@@ -91,13 +96,28 @@ pub(crate) fn fixed_options(draft: &Draft) -> Result<EdnsOptions, PlanError> {
             return Err(wrong(MANY_OPTIONS));
         }
     }
-    if let Some(subnet) = read_as("ecs", &draft.ecs, SourcePrefix::parse, SUBNET)? {
+    let fixed = draft.ecs.clone().filter(|_| !draft.has_ecs_of_source());
+    if let Some(subnet) = read_as("ecs", &fixed, SourcePrefix::parse, SUBNET)? {
         let (data, length) = EcsChoice::fixed(subnet).data(0, 0);
         if !options.push(EcsChoice::OPTION, &data[..length]) {
             return Err(PlanError::Value { option: "ecs", text: subnet_text(draft), expected: MANY_OPTIONS });
         }
     }
     Ok(options)
+}
+
+/// The subnet of the source address: `source` or `source/LENGTH`.
+fn ecs_of_source(draft: &Draft, sources: Option<&Sources>) -> Result<Option<EcsChoice>, PlanError> {
+    let Some(sources) = sources.filter(|_| draft.has_ecs_of_source()) else { return Ok(None) };
+    let usual = if sources.networks().all(|network| network.first.is_ipv4()) { 24 } else { 56 };
+    let parse = |text: &str| {
+        let length = match text.trim().strip_prefix("source")? {
+            "" => usual,
+            length => length.strip_prefix('/')?.parse().ok()?,
+        };
+        EcsChoice::of_sources(sources.clone(), length)
+    };
+    read_as("ecs", &draft.ecs, parse, SUBNET)
 }
 
 fn subnet_text(draft: &Draft) -> String {
@@ -125,7 +145,8 @@ const PADDING_BYTES: std::ops::RangeInclusive<u64> = 2..=4_096;
 
 const EDNS_OPTION: &str = "an EDNS option: write its code and its data in hexadecimal, such as 65001:c0ffee";
 const MANY_OPTIONS: &str = "possible beside the others: all options together take at most 512 bytes";
-const SUBNET: &str = "a client subnet: write it like 192.0.2.0/24 or 2001:db8::/56";
+const SUBNET: &str = "a client subnet: write it like 192.0.2.0/24 or 2001:db8::/56, or source or source/24 for that \
+                      of the source address";
 const RANGE: &str =
     "a range of client subnets: write it as ADDRESS/LENGTH/LENGTH of a subnet, like 10.0.0.0/8/24";
 
@@ -134,7 +155,7 @@ mod tests {
     use super::*;
 
     fn plan_of(toml: &str) -> Result<MessagePlan, PlanError> {
-        MessagePlan::of(&mut Draft::from_toml(toml).unwrap(), Path::new("/tmp"), 7)
+        MessagePlan::of(&mut Draft::from_toml(toml).unwrap(), Path::new("/tmp"), 7, None)
     }
 
     fn options_of(toml: &str) -> Result<Vec<u8>, String> {

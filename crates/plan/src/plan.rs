@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dnsdyno_queries::replay::{CapturedServer, ReplayPlan};
-use dnsdyno_queries::{BadLines, QuerySource, Reading, Selection, SourcePrefix};
+use dnsdyno_queries::{BadLines, QuerySource, Reading, Selection, SourcePrefix, Sources};
 use dnsdyno_text::notation::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
 use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
@@ -17,6 +17,7 @@ use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
 use crate::expect::{Expectation, StopCondition};
+use crate::first_pass::FirstPass;
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
@@ -28,6 +29,7 @@ use crate::selection::{selection, source};
 use crate::servers::Lookup;
 use crate::stop::{Stop, StopLimits};
 use crate::target::{Resolve, Target};
+use crate::trace::TracePlan;
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::watch::Watch;
@@ -92,6 +94,8 @@ pub struct Plan {
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
+    /// The addresses that UDP sockets are bound to, by client; `None` = `local_address`.
+    pub sources: Option<Sources>,
     /// The length of the prefix in bits, where connections use the addresses from `local_address` to its end.
     pub local_prefix: Option<u8>,
     /// The source that the PROXY protocol announces, if it is used.
@@ -118,6 +122,10 @@ pub struct Plan {
     pub stop_when: Vec<StopCondition>,
     /// What ends the run early, at once.
     pub stop_limits: StopLimits,
+    /// How the questions are asked before the load, where the answers are held against those of then.
+    pub first_pass: Option<FirstPass>,
+    /// The trace, where one is written.
+    pub trace: Option<TracePlan>,
     /// What is watched beside the load.
     pub watch: Vec<Watch>,
     /// Changes to the user's options, to be reported.
@@ -271,12 +279,13 @@ impl Draft {
         limited("send-buffer", send_buffer_bytes, BUFFER_BYTES, format_size_bytes)?;
         let seed = read_as("seed", &draft.seed, |text| text.parse().ok(), SEED)?.unwrap_or(host.fresh_seed);
         draft.seed = Some(seed.to_string());
-        let messages = MessagePlan::of(&mut draft, host.working_dir, seed)?;
+        let sources = read_as("source-prefix", &draft.source_prefix, Sources::parse, SOURCES)?;
+        let messages = MessagePlan::of(&mut draft, host.working_dir, seed, sources.as_ref())?;
         let form = form(&mut draft, &messages)?;
         let (local_address, local_prefix) =
             read_as("local-address", &draft.local_address, address_or_prefix, ADDRESS)?.unzip();
         // Late, because this may send queries to a resolver.
-        let prefix = backend.xdp().and_then(|xdp| xdp.source_prefix);
+        let prefix = sources.as_ref().and_then(|sources| sources.networks().next());
         let lookup = Lookup {
             resolve: host.resolve,
             working_dir: host.working_dir,
@@ -290,9 +299,11 @@ impl Draft {
         let is_local = mix.servers().chain([&target]).any(|target| (host.is_local)(target.address.ip()));
         let usual = UsualWorkers::of(host.cores, is_local, &load, query_ns);
         let Workers { part, clients, usual, notes } =
-            Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
-        let local_ports = local_ports(&draft, clients, &backend)?;
+            Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections, sources.as_ref())?;
+        let local_ports = local_ports(&draft, clients, sources.is_some())?;
         let workers = part.workers as usize;
+        let first_pass = FirstPass::of(&mut draft)?;
+        let trace = TracePlan::of(&mut draft, host.working_dir)?;
         let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
         let plan = Plan {
             name: draft.name.clone(),
@@ -322,6 +333,7 @@ impl Draft {
             deep_idle: *draft.deep_idle.get_or_insert(false),
             clients,
             local_address,
+            sources: sources.filter(|_| backend.xdp().is_none()),
             local_prefix: local_prefix.flatten(),
             proxy,
             local_ports,
@@ -335,6 +347,8 @@ impl Draft {
             expect_each,
             stop_when,
             stop_limits,
+            first_pass,
+            trace,
             watch,
             notes,
             draft,
@@ -393,10 +407,9 @@ fn form(draft: &mut Draft, messages: &MessagePlan) -> Result<QueryForm, PlanErro
     })
 }
 
-fn local_ports(draft: &Draft, clients: usize, backend: &Backend) -> Result<Option<PortRange>, PlanError> {
+fn local_ports(draft: &Draft, clients: usize, has_addresses: bool) -> Result<Option<PortRange>, PlanError> {
     let range = read_as("local-ports", &draft.local_ports, PortRange::parse, PORTS)?;
     // Each address of a prefix has all the ports; their number is checked when they are opened.
-    let has_addresses = backend.xdp().is_some_and(|xdp| xdp.source_prefix.is_some());
     match range.map(|range| range.count()).filter(|held| *held < clients && !has_addresses) {
         Some(held) => {
             let ports = draft.local_ports.clone().unwrap_or_default();
@@ -427,6 +440,8 @@ const SEED: &str = "a whole number from 0 to 18446744073709551615";
 const CLASS: &str = "a class: use IN, CH, HS, ANY or CLASSnnn";
 const ONE_SERVER: &str = "cannot be used with several servers: AF_XDP sends to one; remove it";
 const PORTS: &str = "a range of ports from 1 to 65535: write it like 20000..29999";
+const SOURCES: &str = "a list of prefixes of one family: write it like 10.1.0.0/16, or 10.1.0.0/16=3,10.9.0.1/32=1 \
+                       for weights";
 const PROXY: &str = "an address: write ADDRESS, ADDRESS:PORT or [IPV6]:PORT, or ADDRESS/LENGTH for a prefix";
 const ADDRESS: &str =
     "an address: write an IPv4 or IPv6 address of this host, or ADDRESS/LENGTH over connections";

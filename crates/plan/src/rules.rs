@@ -31,6 +31,11 @@ impl Draft {
         self.local_address.as_deref().and_then(SourcePrefix::parse).is_some_and(|prefix| !prefix.is_host())
     }
 
+    /// Whether the client subnet is that of the source address.
+    pub(crate) fn has_ecs_of_source(&self) -> bool {
+        self.ecs.as_deref().is_some_and(|ecs| ecs.trim().starts_with("source"))
+    }
+
     /// Refuses the first option that has no effect in this run. `transports` are those of the mix, or the one
     /// transport of the run.
     pub(crate) fn refuse_unusable(
@@ -70,6 +75,11 @@ impl Run<'_> {
         replay.is_some() && outstanding.is_none() && !self.draft.chooses(Group::Shape)
     }
 
+    /// Whether the questions are asked before the load.
+    fn has_first_pass(&self) -> bool {
+        self.draft.check_answers == Some(true) && self.draft.replay.is_none()
+    }
+
     fn has_steps(&self) -> bool {
         self.draft.ramp.is_some() || self.draft.stair.is_some() || self.draft.burst.is_some()
     }
@@ -84,6 +94,10 @@ impl Run<'_> {
 
     fn connects(&self) -> bool {
         self.transports.iter().any(|kind| kind.connects())
+    }
+
+    fn sends_udp_only(&self) -> bool {
+        self.transports.iter().all(|kind| *kind == Udp)
     }
 
     fn has_xdp(&self) -> bool {
@@ -165,7 +179,15 @@ const RULES: &[Rule] = &[
     option("tsig-file", |d| d.tsig_file.is_some(), |run| run.draft.tsig.is_none(), ONE_KEY),
     option("speed", |d| d.speed.is_some(), |run| run.has_own_timing(), TIMED),
     option("captured-server", |d| d.captured_server.is_some(), |run| run.draft.replay.is_some(), REPLAYED),
-    option("check-answers", |d| d.check_answers == Some(true), |run| run.draft.replay.is_some(), REPLAYED),
+    option(
+        "check-answers",
+        |d| d.check_answers == Some(true),
+        |run| run.draft.source.is_none(),
+        CHECKED_LATER,
+    ),
+    option("check-answers", |d| d.check_answers == Some(true), |run| !run.has_updates(), CHANGING),
+    option("first-pass-rate", |d| d.first_pass_rate.is_some(), |run| run.has_first_pass(), FIRST_PASS),
+    option("first-pass-for", |d| d.first_pass_for.is_some(), |run| run.has_first_pass(), FIRST_PASS),
     option(
         "check-answers",
         |d| d.check_answers == Some(true),
@@ -186,6 +208,7 @@ const RULES: &[Rule] = &[
     option("padding", |d| d.padding.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
     option("ecs-range", |d| d.ecs_range.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
     option("no-tsig-verify", |d| d.tsig_verify == Some(false), |run| run.draft.is_signed(), SIGNED),
+    option("trace-file", |d| d.trace_file.is_some(), |run| run.draft.trace.is_some(), TRACED),
     option("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     option("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
     option("every", |d| d.every.is_some(), |run| run.draft.burst.is_some(), BURST),
@@ -197,7 +220,9 @@ const RULES: &[Rule] = &[
     details(Group::Backend, |run| run.has_xdp(), XDP),
     option("next-hop", |d| d.next_hop.is_some(), |run| run.has_one_backend(), NOT_AUTO),
     option("vlan", |d| d.vlan.is_some(), |run| run.has_one_backend(), NOT_AUTO),
-    option("source-prefix", |d| d.source_prefix.is_some(), |run| run.has_one_backend(), NOT_AUTO),
+    option("source-prefix", |d| d.source_prefix.is_some(), |run| run.sends_udp_only(), OF_UDP),
+    option("ecs source", Draft::has_ecs_of_source, |run| run.draft.source_prefix.is_some(), SUBNET_OF_SOURCE),
+    option("ecs source", Draft::has_ecs_of_source, |run| !run.has_xdp(), SUBNET_OF_SOCKETS),
     option(
         "local-address",
         |d| d.local_address.is_some(),
@@ -236,6 +261,12 @@ const RULES: &[Rule] = &[
 const ONE_RULE: &str = "and --strict are opposites: remove one";
 const TIMED: &str = "is for a replay with the timing of its capture: add --replay and no load, or remove it";
 const REPLAYED: &str = "is for the replay of a capture: add --replay, or remove it";
+const CHECKED_LATER: &str =
+    "cannot be used with --source: what its clients will ask is not known before the load: remove it";
+const CHANGING: &str =
+    "cannot be used with updates: asked before the load, they would change the zone: remove it";
+const FIRST_PASS: &str = "is for questions that are asked before the load: add --check-answers to a source other than \
+                          a capture, or remove it";
 const ANSWERED: &str = "cannot be used with --send-only, which does not read answers: remove one";
 const OF_CAPTURE: &str = "cannot be used with --replay: use --rate or --outstanding, or remove it";
 const AS_CAPTURED: &str =
@@ -257,6 +288,7 @@ const ONE_SUBNET: &str = "and --ecs-range both set the client subnet: remove one
 const SUBNETS: &str = "has no effect without --ecs-range: add that, or remove it";
 const SIGNED: &str = "is for signed queries: add --tsig, or remove it";
 const ONE_KEY: &str = "and --tsig both give the key: remove one";
+const TRACED: &str = "has no effect without --trace: add --trace 1/1000, or remove it";
 const RAMP: &str = "has no effect without --ramp: add that, or remove it";
 const STAIR: &str = "has no effect without --stair: add that, or remove it";
 const BURST: &str = "has no effect without --burst: add that, or remove it";
@@ -271,6 +303,10 @@ const CLOSED: &str = "is for a closed loop, and this run has a rate of its own: 
 const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or remove it";
 const NOT_AUTO: &str = "is not possible with sockets, so --backend auto could not fall back to them: use \
                         --backend xdp, or remove it";
+const OF_UDP: &str = "is for UDP: connections use the addresses of --local-address ADDRESS/LENGTH; remove it";
+const SUBNET_OF_SOURCE: &str =
+    "is the subnet of the addresses of --source-prefix: add that, or give a subnet";
+const SUBNET_OF_SOCKETS: &str = "is for sockets: use --backend sockets, or give a subnet";
 const ONE_SOURCE: &str = "and --source-prefix both set the source address: remove one";
 const ONE_LIST: &str = "and --server both name the server: remove one";
 const MEMBERS: &str = "and the members of the plan file both set the transport: remove one";

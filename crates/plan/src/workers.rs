@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use dnsdyno_queries::Sources;
+
 use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
@@ -58,6 +60,7 @@ impl Workers {
         transport: TransportKind,
         mix: &Mix,
         connections: &ConnectionPlan,
+        sources: Option<&Sources>,
     ) -> Result<Workers, PlanError> {
         for (option, value, most) in
             [("workers", draft.workers, PORTS_OF_AN_ADDRESS), ("clients", draft.clients, MAX_CLIENTS)]
@@ -87,7 +90,9 @@ impl Workers {
         let mut plans = [connections].into_iter().chain(of_members);
         let queries_each = plans.find_map(|plan| plan.queries_each.or(plan.queries_each_again));
         let servers = mix.servers().count().max(1);
-        let usual_clients = match (backend.xdp(), queries_each, window) {
+        let sources = sources.filter(|_| backend.xdp().is_none());
+        let of_sources = sources.map(|sources| sources.usual_clients().min(MOST_SOURCES) as usize);
+        let usual_clients = of_sources.unwrap_or_else(|| match (backend.xdp(), queries_each, window) {
             (Some(_), ..) => XDP_CLIENTS.max(workers),
             // A short-lived connection carries few queries at once: each query of the window may need its own.
             (None, Some(_), Some(window)) => (window as usize).clamp(workers, PORTS_OF_AN_ADDRESS),
@@ -97,8 +102,8 @@ impl Workers {
                 let each = window.map_or(usual.cpus, |window| usual.cpus.min(window as usize)).max(workers);
                 (servers * each).min(PORTS_OF_AN_ADDRESS)
             }
-        };
-        let clients = draft.clients.unwrap_or(usual_clients);
+        });
+        let clients = draft.clients.unwrap_or(usual_clients.max(workers));
         let is_usual =
             draft.workers.is_none() && part.is_none() && backend.xdp().is_none() && usual.workers == workers;
         let usual = is_usual.then_some(usual);
@@ -108,6 +113,9 @@ impl Workers {
         Ok(Workers { part, clients, usual, notes })
     }
 }
+
+/// Sockets of many source addresses, where nothing is said: each is an open file.
+const MOST_SOURCES: u64 = 65_536;
 
 /// The part of the load, if the user wants only one; it says how many workers this process has.
 fn part(draft: &Draft) -> Result<Option<Part>, PlanError> {

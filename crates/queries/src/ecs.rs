@@ -4,9 +4,10 @@ use std::net::IpAddr;
 
 use super::random::mix;
 use crate::prefix::SourcePrefix;
+use crate::sources::Sources;
 
 /// Which subnet a query has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EcsChoice {
     /// The subnets start with these bits.
     range: SourcePrefix,
@@ -15,6 +16,8 @@ pub struct EcsChoice {
     /// Whether all queries of a client have one subnet.
     is_per_client: bool,
     seed: u64,
+    /// Where clients send from, if the subnet is that of the source address.
+    sources: Option<Sources>,
 }
 
 impl EcsChoice {
@@ -23,13 +26,32 @@ impl EcsChoice {
 
     /// The same subnet for all queries.
     pub fn fixed(subnet: SourcePrefix) -> EcsChoice {
-        EcsChoice { range: subnet, length: subnet.length, is_per_client: false, seed: 0 }
+        EcsChoice { range: subnet, length: subnet.length, is_per_client: false, seed: 0, sources: None }
     }
 
     /// Subnets of this length in a range; `None` if the range is smaller than a subnet.
     pub fn of_range(range: SourcePrefix, length: u8, is_per_client: bool, seed: u64) -> Option<EcsChoice> {
         let most = if range.first.is_ipv4() { 32 } else { 128 };
-        (range.length..=most).contains(&length).then_some(EcsChoice { range, length, is_per_client, seed })
+        (range.length..=most).contains(&length).then_some(EcsChoice {
+            range,
+            length,
+            is_per_client,
+            seed,
+            sources: None,
+        })
+    }
+
+    /// The subnet of this length that the source address of each query is in; `None` if addresses are shorter.
+    pub fn of_sources(sources: Sources, length: u8) -> Option<EcsChoice> {
+        let range = SourcePrefix { length: 0, ..sources.networks().next()? };
+        let most = if range.first.is_ipv4() { 32 } else { 128 };
+        (length <= most).then_some(EcsChoice {
+            range,
+            length,
+            is_per_client: true,
+            seed: 0,
+            sources: Some(sources),
+        })
     }
 
     /// The data of the option for a query and its client, and the length of it.
@@ -39,12 +61,14 @@ impl EcsChoice {
     /// ```
     #[inline]
     pub fn data(&self, number: u64, client: u64) -> ([u8; LONGEST_ECS], usize) {
-        let (family, bits, width) = match self.range.first {
+        let of_source = self.sources.as_ref().map(|sources| sources.of_client(client).address);
+        let (family, bits, width) = match of_source.unwrap_or(self.range.first) {
             IpAddr::V4(address) => (1, u128::from(address.to_bits()) << 96, 32),
             IpAddr::V6(address) => (2, address.to_bits(), 128),
         };
         let bits = match self.length.checked_sub(self.range.length) {
             None | Some(0) => bits,
+            Some(_) if of_source.is_some() => bits,
             Some(_) => {
                 let which = if self.is_per_client { client } else { number };
                 let random = u128::from(mix(self.seed ^ which)) << 64 | u128::from(mix(!self.seed ^ which));
@@ -110,6 +134,18 @@ mod tests {
         assert!((0..99).any(|number| data(&other, number, 0) != all[number as usize]));
         let wide = EcsChoice::of_range(prefix("2001:db8::/32"), 56, false, 7).unwrap();
         assert_eq!(data(&wide, 3, 0)[..8], [0, 2, 56, 0, 0x20, 0x01, 0x0d, 0xb8]);
+    }
+
+    #[test]
+    fn the_subnet_may_be_that_of_the_source_address_of_the_client() {
+        let sources = |text: &str| Sources::parse(text).unwrap();
+        let choice = EcsChoice::of_sources(sources("10.1.0.0/16=1,10.2.3.4/32=1"), 24).unwrap();
+        assert_eq!(data(&choice, 9, 0), [0, 1, 24, 0, 10, 1, 0]);
+        assert_eq!(data(&choice, 9, 1), [0, 1, 24, 0, 10, 2, 3]);
+        assert_eq!(data(&choice, 9, 512), [0, 1, 24, 0, 10, 1, 1]);
+        let whole = EcsChoice::of_sources(sources("fd00::5/128"), 128).unwrap();
+        assert_eq!(data(&whole, 1, 7)[4..], "fd00::5".parse::<std::net::Ipv6Addr>().unwrap().octets());
+        assert_eq!(EcsChoice::of_sources(sources("10.0.0.0/8"), 33), None);
     }
 
     #[test]

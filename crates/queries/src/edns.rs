@@ -14,7 +14,7 @@ use super::ecs::{EcsChoice, LONGEST_ECS};
 use super::maker::{Checked, Maker, QueryToMake, ResponseToCheck, WorkerMaker, WorkerShare};
 
 /// The options of the queries of a run that differ from query to query.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct EdnsPerQuery {
     /// The client subnet.
     pub ecs: Option<EcsChoice>,

@@ -38,6 +38,16 @@ impl SourcePrefix {
         network(first) == network(address)
     }
 
+    /// How many addresses there are from the first one to the end of the prefix, as far as they can be counted.
+    pub fn addresses(&self) -> u64 {
+        let (first, bits) = match self.first {
+            IpAddr::V4(first) => (u128::from(first.to_bits()), 32),
+            IpAddr::V6(first) => (first.to_bits(), 128),
+        };
+        let last = 1_u128.checked_shl(bits - u32::from(self.length)).map_or(u128::MAX, |size| size - 1);
+        u64::try_from(last - (first & last)).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
     /// Whether it is one address.
     pub fn is_host(&self) -> bool {
         self.length == if self.first.is_ipv4() { 32 } else { 128 }

@@ -50,7 +50,7 @@ pub struct Queries {
     /// The template of each query, 0 = none, else its index in `placeholders` + 1; empty where no query has one.
     pub(super) templates: Vec<u32>,
     placeholders: Vec<Placeholders>,
-    maker: Option<Arc<dyn Maker>>,
+    pub(super) maker: Option<Arc<dyn Maker>>,
     picking: Picking,
 }
 

@@ -498,6 +498,7 @@ mod tests {
             truncated: None,
             replay: None,
             answers: None,
+            answer_checks: None,
             watched: Vec::new(),
         };
         let verdict = digest.judge(Some(&sum));

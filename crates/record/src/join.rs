@@ -265,6 +265,10 @@ impl Join {
             all.merge(&more);
             all
         });
+        let answer_checks = sums().filter_map(|sum| sum.answer_checks).reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        });
         Sum {
             to_ns,
             arrivals: self.arrivals,
@@ -288,6 +292,7 @@ impl Join {
             truncated: Truncated::joined(sums().filter_map(|sum| sum.truncated.as_ref())),
             replay,
             answers,
+            answer_checks,
             watched,
             agents: self.agents.iter().map(|joined| joined.end.clone()).collect(),
             tally: self.tally,

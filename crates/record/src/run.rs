@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_KINDS, MOST_WATCHED, MemberTally,
-    PerClient, ReplayCounts, Samples, Tally, Truncated, Verdict, Warning, Watched, WorkerUse, bounded,
-    read_samples,
+    AnswerChecks, AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_KINDS,
+    MOST_WATCHED, MemberTally, PerClient, ReplayCounts, Samples, Tally, Truncated, Verdict, Warning, Watched,
+    WorkerUse, bounded, read_samples,
 };
 use dnsdyno_text::safe;
 use serde::{Deserialize, Serialize, Serializer};
@@ -450,6 +450,9 @@ pub struct Sum {
     /// Answers, compared with those of the capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<AnswerCounts>,
+    /// Answers, compared with those before the load; `None` where they were not, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_checks: Option<AnswerChecks>,
     /// What was read beside the load, over the run: every series of each source, by its number in `watched` of the
     /// header.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]

@@ -166,7 +166,7 @@ impl StandardStats {
             since: header.started_unix_ns.saturating_add(span_ns.start),
             until: header.started_unix_ns.saturating_add(span_ns.end),
             queries: tally.types.iter().map(|count| count.sent).sum(),
-            responses: tally.ends.answered + tally.ends.answered_late,
+            responses: tally.ends.answered + tally.ends.answered_late + tally.ends.answered_wrong,
             timeouts: tally.ends.timed_out,
             interrupted: tally.ends.interrupted,
             unexpected: arrivals.anomalies.unexpected + arrivals.anomalies.after_reuse,

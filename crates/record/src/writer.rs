@@ -375,6 +375,7 @@ mod tests {
             truncated: None,
             replay: None,
             answers: None,
+            answer_checks: None,
             watched: Vec::new(),
         }
     }

@@ -58,6 +58,7 @@ impl<W: Write> Csv<W> {
             ends.not_sent.total(),
             ends.interrupted,
             ends.sent_only,
+            ends.answered_wrong,
         ];
         let place = place(header, row, row.label.as_deref()).into_iter();
         let latency = latency(header.latency_of(tally), header.timeout_ns);
@@ -78,7 +79,7 @@ impl<W: Write> Csv<W> {
 }
 
 /// The columns between the place of an interval and its headline latency.
-const QUERY_TITLES: [&str; 9] = [
+const QUERY_TITLES: [&str; 10] = [
     "scheduled",
     "sent",
     "answered",
@@ -88,6 +89,7 @@ const QUERY_TITLES: [&str; 9] = [
     "not_sent",
     "interrupted",
     "sent_only",
+    "answered_wrong",
 ];
 
 #[cfg(test)]
@@ -126,7 +128,7 @@ mod tests {
     fn each_interval_is_a_line_with_the_columns_of_the_titles() {
         let text = written(&[sample::second(0, 2_000, 0), sample::second(1, 4_000, 100)]);
         let shown = "run_id,index,phase,from_ns,to_ns,asked_qps,sent_qps,answered_qps,loss_share,scheduled,sent,\
-                     answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,min_ns,avg_ns,p50_ns,\
+                     answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,answered_wrong,min_ns,avg_ns,p50_ns,\
                      p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes,partial\n\
                      sample,0,,0,1000000000,2000,2000,2000,0,2000,2000,2000,0,0,0,0,0,0,411000,904000,509951,589823,\
                      602111,610303,,40009000,,,0\n\

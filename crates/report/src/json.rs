@@ -120,6 +120,8 @@ pub fn summary_json(digest: &Digest) -> Value {
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     });
     object["truncated"] = json!(digest.sum.as_ref().and_then(|sum| sum.truncated.as_ref()));
+    let answer_checks = digest.sum.as_ref().and_then(|sum| sum.answer_checks.as_ref());
+    object["answer_checks"] = json!(answer_checks.map(|checks| counters(checks)));
     object["peak"] = peak(digest);
     object["clients_with_caches"] = clients_with_caches(digest);
     object["partial_intervals"] = digest.partial_intervals().into();

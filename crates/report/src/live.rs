@@ -98,7 +98,7 @@ impl LiveFigures<'_> {
     }
 
     fn latency(&self) -> Latency<'_> {
-        let unanswered = self.arrivals.timed_out + self.arrivals.refused;
+        let unanswered = self.arrivals.timed_out + self.arrivals.refused + self.arrivals.wrong;
         Latency { answered: &self.arrivals.latency, unanswered }
     }
 
@@ -108,6 +108,7 @@ impl LiveFigures<'_> {
             ("timed out", self.arrivals.timed_out),
             ("late", self.arrivals.late),
             ("refused", self.arrivals.refused),
+            ("wrong", self.arrivals.wrong),
             ("not sent", self.arrivals.not_sent),
             ("dropped at our own sockets", self.arrivals.socket_drops),
         ];

@@ -1,7 +1,7 @@
 //! What a replay has read from its capture, how far it was behind it, and how its answers compare with the recorded
 //! ones.
 
-use dnsdyno_measure::{AnswerCounts, Latency, Quantile, ReplayCounts};
+use dnsdyno_measure::{AnswerChecks, AnswerCounts, Latency, Quantile, ReplayCounts};
 use dnsdyno_record::{Digest, Headline};
 use dnsdyno_text::layout::flow_after;
 use dnsdyno_text::units::{count, counted, duration, percent};
@@ -31,6 +31,10 @@ pub(crate) fn lines(digest: &Digest) -> Vec<(&'static str, Vec<String>)> {
     }
     if let Some(counts) = &sum.answers {
         lines.push(("answers", answers(counts)));
+    }
+    if let Some(checks) = &sum.answer_checks {
+        lines.push(("answers", answers_checked(checks)));
+        lines.push(("asked", asked_before(checks)));
     }
     lines
 }
@@ -62,6 +66,39 @@ fn capture(counts: &ReplayCounts) -> Vec<String> {
         (capture.without_instant, "without an instant of their own"),
     ];
     items.extend(order.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
+    items
+}
+
+/// The answers under load, held against those before it.
+fn answers_checked(checks: &AnswerChecks) -> Vec<String> {
+    let checked = checks.checked();
+    let share =
+        |number| share(number, checked).map_or(String::new(), |share| format!(" ({})", percent(share)));
+    let mut items = vec![
+        format!("right {}{}", count(checks.right), share(checks.right)),
+        format!("wrong {}{}", count(checks.wrong), share(checks.wrong)),
+    ];
+    let not_checked = [
+        (checks.not_checked_changing, "of changing answers"),
+        (checks.not_checked_unanswered, "not answered before the load"),
+        (checks.not_checked_not_asked, "not asked before the load"),
+        (checks.not_checked_truncated, "truncated"),
+    ];
+    let not_checked = not_checked.into_iter().filter(|(number, _)| *number > 0);
+    items.extend(not_checked.map(|(number, words)| format!("not checked: {words} {}", count(number))));
+    items
+}
+
+/// What the questions of the source got before the load.
+fn asked_before(checks: &AnswerChecks) -> Vec<String> {
+    let mut items = vec![counted(checks.questions, "question", "questions")];
+    let kinds = [
+        (checks.questions_known, "with one answer"),
+        (checks.questions_changing, "with changing answers"),
+        (checks.questions_unanswered, "without an answer"),
+        (checks.questions_not_asked, "not asked"),
+    ];
+    items.extend(kinds.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{} {words}", count(*n))));
     items
 }
 

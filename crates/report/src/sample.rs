@@ -102,6 +102,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched: Vec::new(),
     }
 }

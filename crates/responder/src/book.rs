@@ -233,6 +233,7 @@ impl Side {
         match info.fault {
             Some(Fault::WrongId) => self.counts.wrong_ids += 1,
             Some(Fault::WrongQuestion) => self.counts.wrong_questions += 1,
+            Some(Fault::WrongAnswer) => self.counts.wrong_answers += 1,
             Some(Fault::Garbage) => self.counts.garbage += 1,
             Some(Fault::Reset) => self.counts.resets += 1,
             Some(Fault::Cut) => self.counts.cuts += 1,

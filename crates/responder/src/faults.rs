@@ -17,6 +17,8 @@
 //! | wrong ID | all | flips the top bit of the ID | an unexpected ID, and a timeout |
 //! | wrong question | all | changes the first letter of the name (the type, where the name is the root) | a wrong
 //! question, and a timeout |
+//! | wrong answer | all | changes the last address or text of the answer; without one, NOERROR to NXDOMAIN and back | a
+//! response, and with `--check-answers` a wrong one |
 //! | garbage | all | sends 1 to 11 random bytes | a malformed message, and a timeout |
 //! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each
 //! outstanding query on that connection |
@@ -66,7 +68,7 @@ use clap::Args;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use dnsdyno_wire::HEADER_LEN;
+use dnsdyno_wire::{HEADER_LEN, RecordAt, Records, TYPE_A, TYPE_AAAA, TYPE_TXT};
 
 pub use delay::{Delay, LONGEST_DELAY};
 pub use error::FaultsError;
@@ -95,6 +97,12 @@ pub struct Faults {
     /// Share of queries whose response has another question
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub wrong_question: Share,
+    /// Share of queries that get another answer than they should
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
+    pub wrong_answer: Share,
+    /// With --wrong-answer: answer the first N queries of each socket as they should be
+    #[arg(long, value_name = "N", default_value = "0", help_heading = FAULTS)]
+    pub wrong_answer_after: u64,
     /// Share of queries whose response is a few random bytes
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub garbage: Share,
@@ -207,6 +215,8 @@ pub enum Fault {
     WrongId,
     /// A response with another question.
     WrongQuestion,
+    /// Another answer.
+    WrongAnswer,
     /// Random bytes as a response.
     Garbage,
     /// The connection is reset.
@@ -231,7 +241,7 @@ impl Fault {
     /// Whether it can be done over `transport`.
     pub fn is_possible(self, transport: Transport) -> bool {
         match self {
-            Fault::Loss | Fault::WrongId | Fault::WrongQuestion | Fault::Garbage => true,
+            Fault::Loss | Fault::WrongId | Fault::WrongQuestion | Fault::WrongAnswer | Fault::Garbage => true,
             // A stream of HTTP or QUIC carries one response.
             Fault::Duplicate => !matches!(transport, Transport::Doh | Transport::Doq),
             Fault::Reset | Fault::Cut | Fault::WrongLength | Fault::Dribble | Fault::Reorder => {
@@ -281,6 +291,8 @@ pub struct Decider {
     rng: Xoshiro256PlusPlus,
     /// The upper end of each fault between 0 and 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
+    /// Queries that still get the right answer.
+    right_answers: u64,
     delay: Option<Sampler>,
     work: Option<Sampler>,
     /// Separate, so that connections do not change what their queries draw.
@@ -330,6 +342,7 @@ impl Faults {
         Ok(Decider {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             faults: cumulative(self.shares()),
+            right_answers: self.wrong_answer_after,
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
             work: self.limit.as_ref().map(|limit| limit.work.sampler()).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
@@ -337,12 +350,13 @@ impl Faults {
         })
     }
 
-    fn shares(&self) -> [(Share, Fault); 13] {
+    fn shares(&self) -> [(Share, Fault); 14] {
         [
             (self.loss, Fault::Loss),
             (self.duplicate, Fault::Duplicate),
             (self.wrong_id, Fault::WrongId),
             (self.wrong_question, Fault::WrongQuestion),
+            (self.wrong_answer, Fault::WrongAnswer),
             (self.garbage, Fault::Garbage),
             (self.reset, Fault::Reset),
             (self.cut, Fault::Cut),
@@ -400,8 +414,10 @@ impl Decider {
             None
         } else {
             let drawn: f64 = self.rng.random();
-            self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
+            let fault = self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault);
+            fault.filter(|fault| *fault != Fault::WrongAnswer || self.right_answers == 0)
         };
+        self.right_answers = self.right_answers.saturating_sub(1);
         let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
         let work_ns = self.work.as_ref().map_or(0, |work| work.draw(&mut self.rng));
         Decision { fault, delay_ns, work_ns }
@@ -413,6 +429,7 @@ impl Decider {
         match fault {
             Fault::WrongId => flip_id(&mut answer[start..]),
             Fault::WrongQuestion => change_question(&mut answer[start..]),
+            Fault::WrongAnswer => change_answer(&mut answer[start..]),
             Fault::Garbage => {
                 answer.truncate(start);
                 let length = self.rng.random_range(1..HEADER_LEN);
@@ -442,6 +459,23 @@ fn change_question(answer: &mut [u8]) -> bool {
     }
     true
 }
+
+/// Changes the last octet of the last record of the answer section, where that is of an address or a text; otherwise
+/// whether the name exists.
+fn change_answer(answer: &mut [u8]) -> bool {
+    let Some(header) = answer.first_chunk::<HEADER_LEN>() else { return false };
+    let answers = u16::from_be_bytes([header[6], header[7]]);
+    let last = (answers > 0).then(|| Records::of_answer(answer).ok()?.last()?.ok()).flatten();
+    match last {
+        Some(RecordAt { rtype: TYPE_A | TYPE_AAAA | TYPE_TXT, data, end, .. }) if end > data + 1 => {
+            answer[end - 1] ^= 1;
+        }
+        _ => answer[3] = (answer[3] & 0xf0) | if answer[3] & 0xf == NXDOMAIN { 0 } else { NXDOMAIN },
+    }
+    true
+}
+
+const NXDOMAIN: u8 = 3;
 
 /// Distance of the seeds of two sockets: odd and without pattern, so that consecutive seeds of a user (1,
 /// 2, 3) do not give the same ones.
@@ -474,6 +508,7 @@ mod tests {
             duplicate: share(each),
             wrong_id: share(each),
             wrong_question: share(each),
+            wrong_answer: share(each),
             garbage: share(each),
             reset: share(each),
             ..Faults::default()
@@ -543,6 +578,16 @@ mod tests {
     }
 
     #[test]
+    fn the_first_queries_may_get_right_answers() {
+        let faults = Faults { wrong_answer: share(0.5), wrong_answer_after: 1_000, ..Faults::default() };
+        let wrong =
+            |decisions: &[Decision]| decisions.iter().filter(|decision| decision.fault.is_some()).count();
+        let drawn = draws(&faults, 0, 3_000);
+        assert_eq!(wrong(&drawn[..1_000]), 0);
+        assert!((900..1_100).contains(&wrong(&drawn[1_000..])));
+    }
+
+    #[test]
     fn shares_of_100_percent_leave_no_query_out() {
         let all = Faults { loss: share(0.3), garbage: share(0.7), ..Faults::default() };
         assert!(draws(&all, 0, 10_000).iter().all(|decision| decision.fault.is_some()));
@@ -551,7 +596,7 @@ mod tests {
     #[test]
     fn impossible_faults_are_refused_with_the_reason() {
         let over = every_fault(0.2).validate().unwrap_err();
-        assert_eq!(over, FaultsError::Over100 { percent: 120.0 });
+        assert_eq!(over, FaultsError::Over100 { percent: 140.0 });
         let ms = Duration::from_millis;
         let stall = Faults { stall: Some(Stall { from: ms(2), to: ms(1) }), ..Faults::default() };
         assert_eq!(stall.validate(), Err(FaultsError::Stall));
@@ -594,6 +639,11 @@ mod tests {
             let peek = dnsdyno_wire::peek(&wrong_question).unwrap();
             prop_assert_eq!(peek.id, right.id);
             prop_assert!(!dnsdyno_wire::same_question(peek.question, right.question));
+            let wrong_answer = corrupted(Fault::WrongAnswer);
+            let peek = dnsdyno_wire::peek(&wrong_answer).unwrap();
+            prop_assert_eq!((peek.id, peek.question), (right.id, right.question));
+            let digest = |bytes: &[u8]| dnsdyno_wire::AnswerDigest::of(bytes).unwrap();
+            prop_assert_ne!(digest(&wrong_answer), digest(&whole[4..]));
             let garbage = corrupted(Fault::Garbage);
             prop_assert!(dnsdyno_wire::peek(&garbage).is_err() && !garbage.is_empty());
         }

@@ -116,7 +116,7 @@ impl Intake {
                 return Err(Unanswered::Dropped);
             }
             Some(fault) if !fault.is_possible(self.transport) => None,
-            Some(fault @ (Fault::WrongId | Fault::WrongQuestion | Fault::Garbage)) => {
+            Some(fault @ (Fault::WrongId | Fault::WrongQuestion | Fault::WrongAnswer | Fault::Garbage)) => {
                 self.decider.corrupt(fault, out, begin).then_some(fault)
             }
             fault => fault,

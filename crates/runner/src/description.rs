@@ -1,15 +1,19 @@
 //! Translates a plan into the description from which its transports are opened.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use dnsdyno_plan::{
     Backend, ConnectionPlan, EncryptionPlan, HttpMethod, MixMember, Plan, PortRange, Target, TlsVersions,
     TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
 };
-use dnsdyno_queries::Queries;
+use dnsdyno_queries::{Queries, SourceOf, Sources};
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{
-    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, ProxySource, XdpDescription,
+    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, ProxySource, SourceEnds,
+    SourceLimit, XdpDescription,
 };
 
 /// The kind of transport that the plan specifies, and its description.
@@ -40,6 +44,38 @@ pub(crate) fn describe(plan: &Plan, queries: &Queries) -> (Kind, Description) {
             (Kind::Mixed, description)
         }
     }
+}
+
+/// Gives the UDP sockets of a description their source addresses, after the number of its clients is known.
+pub(crate) fn seat_sources(plan: &Plan, description: &mut Description) {
+    let Some(sources) = &plan.sources else { return };
+    let of = |description: &Description| source_ends(plan, sources, description.clients);
+    description.sources = Some(of(description));
+    for member in &mut description.members {
+        member.first.description.sources = Some(of(&member.first.description));
+    }
+}
+
+/// Where each of so many sockets of this process sends from. All sockets of an address have ports of their own.
+fn source_ends(plan: &Plan, sources: &Sources, clients: usize) -> SourceEnds {
+    let (part, workers) = (plan.part, plan.workers.max(1));
+    let end = |own: usize| {
+        let (turn, worker) = (own / workers, part.worker((own % workers) as u32));
+        let SourceOf { address, place, lap } =
+            sources.of_client(turn as u64 * u64::from(part.of) + u64::from(worker));
+        let port = plan
+            .local_ports
+            .map_or(0, |ports| ports.first + (place.wrapping_add(lap) % ports.count() as u64) as u16);
+        (address, port)
+    };
+    let ends: Arc<[(IpAddr, u16)]> = (0..clients).map(end).collect();
+    let limits = sources.networks().flat_map(|network| {
+        let used = || ends.iter().map(|(address, _)| *address).filter(|address| network.contains(*address));
+        let limit = |address| SourceLimit { address, network: network.first, length: network.length };
+        [used().min(), used().max()].into_iter().flatten().map(limit).collect::<Vec<_>>()
+    });
+    let limits = limits.collect();
+    SourceEnds { ends, limits }
 }
 
 /// Where queries are sent, over what, and how: the whole run, or a member of a mix.
@@ -125,6 +161,7 @@ fn description(plan: &Plan, way: &Way<'_>) -> Description {
         clients: plan.part.share(way.clients),
         local_address: plan.local_address,
         local_prefix: plan.local_prefix,
+        sources: None,
         local_ports: own_ports(plan, plan.local_ports, way.clients),
         proxy: plan.proxy.map(|source| ProxySource {
             first: source.prefix.first,

@@ -93,6 +93,20 @@ pub enum RunError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The questions of the source are made when they are sent.
+    #[error(
+        "--check-answers needs questions that are known before the load, and those of this source are made when they \
+         are sent (placeholders, a generator, --hit-rate): use a list of names, or remove it"
+    )]
+    MadeQuestions,
+    /// The trace cannot be created.
+    #[error("cannot write the trace to {path}: {source}; choose another file with --trace-file", path = path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The agents that were to make the run cannot.
     #[error("{why}")]
     Agents {
@@ -114,6 +128,7 @@ impl RunError {
             RunError::Agents { is_bad_input: true, .. }
                 | RunError::Plan(_)
                 | RunError::Source(_)
+                | RunError::MadeQuestions
                 | RunError::Transport(OpenError::Unusable(_))
         )
     }

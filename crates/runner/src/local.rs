@@ -9,10 +9,11 @@ use dnsdyno_transport::{Description, Kind, Opened, open};
 
 use crate::check::check_server;
 use crate::clients::SimulatedClients;
-use crate::description::describe;
+use crate::description::{describe, seat_sources};
 use crate::error::RunError;
 use crate::files::raise_files_limit;
 use crate::finished::FinishedRun;
+use crate::first_pass::learn;
 use crate::header::xdp_info;
 use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
@@ -57,8 +58,22 @@ impl Runner for LocalRunner {
             clients.iter().for_each(|clients| clients.seat(kind, description));
         };
         let paths = Paths { plan, over_sockets: over_sockets.as_ref() };
-        let Prepared { plan, kind, opened, backend, own_files } = paths.open(loaded, &seat, observer)?;
-        let checks = check(&plan, loaded, control, observer)?;
+        let mut prepared = paths.open(loaded, &seat, observer)?;
+        let checks = check(&prepared.plan, loaded, control, observer)?;
+        let learned = match prepared.plan.first_pass {
+            None => None,
+            Some(_) => {
+                // The transports of both may need the same ports.
+                let Prepared { plan, opened, .. } = prepared;
+                drop(opened);
+                let (kind, mut description) = describe(&plan, &loaded.queries);
+                seat_sources(&plan, &mut description);
+                let learned = learn(&plan, &loaded.queries, (kind, &description), control, observer)?;
+                prepared = paths.open(loaded, &seat, observer)?;
+                learned
+            }
+        };
+        let Prepared { plan, kind, opened, backend, own_files } = prepared;
         opened.visit(Run {
             plan: &plan,
             loaded,
@@ -71,6 +86,7 @@ impl Runner for LocalRunner {
             keep: &job.keep,
             control,
             observer,
+            learned: learned.as_ref(),
             query_logs: job.query_logs,
             start: job.start,
             copy: job.copy,
@@ -99,7 +115,8 @@ fn check(
     if !plan.check {
         return Ok(Vec::new());
     }
-    let (kind, description) = describe(plan, &loaded.queries);
+    let (kind, mut description) = describe(plan, &loaded.queries);
+    seat_sources(plan, &mut description);
     let checks = check_server(kind, &description, &loaded.queries, control)?;
     observer.note(&Note::Checked(&checks));
     Ok(checks)
@@ -124,6 +141,7 @@ impl Paths<'_> {
         let described = |plan: &Plan| {
             let (kind, mut description) = describe(plan, &loaded.queries);
             seat(kind, &mut description);
+            seat_sources(plan, &mut description);
             (kind, description)
         };
         let (kind, description) = described(self.plan);

@@ -3,10 +3,13 @@
 use std::error::Error;
 
 use dnsdyno_engine::Live;
+use dnsdyno_measure::AnswerChecks;
 use dnsdyno_queries::BadLine;
 use dnsdyno_record::{Check, Digest, Event, Header, Interval, WriteError};
 use dnsdyno_text::safe;
-use dnsdyno_text::units::{bytes, count, counted, length};
+use dnsdyno_text::units::{bytes, count, counted, length, rate};
+
+use crate::trace::Traced;
 
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
@@ -186,6 +189,19 @@ pub enum Note<'a> {
     Said(&'a str),
     /// The answers that differ from the recorded ones could not be written into the run's folder.
     AnswersNotKept(&'a std::io::Error),
+    /// The questions are asked before the load, so that the answers can be checked under it.
+    AskingFirst {
+        /// How many different ones.
+        questions: u64,
+        /// How often each.
+        passes: u64,
+        /// At this rate.
+        rate_qps: f64,
+    },
+    /// They were asked: how many there are, and what is known of them.
+    AskedFirst(&'a AnswerChecks),
+    /// The trace of the run is written.
+    Traced(&'a Traced),
     /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
 }
@@ -226,9 +242,29 @@ impl Note<'_> {
             Note::AnswersNotKept(error) => {
                 format!("cannot write the answers that differ into the folder of the run: {error}")
             }
+            Note::AskingFirst { questions, passes, rate_qps } => format!(
+                "asking {} {passes} times each before the load, at {}/s, to know the answers",
+                counted(*questions, "question", "questions"),
+                rate(*rate_qps)
+            ),
+            Note::AskedFirst(checks) => asked_first(checks),
+            Note::Traced(traced) => traced.sentence(),
             Note::RecordTrouble(error) => error.to_string(),
         })
     }
+}
+
+/// What is known of the answers before the load, in words.
+fn asked_first(checks: &AnswerChecks) -> String {
+    let kinds = [
+        (checks.questions_known, "got the same answer each time"),
+        (checks.questions_changing, "got answers that change, which are not checked"),
+        (checks.questions_unanswered, "got none, and are not checked"),
+        (checks.questions_not_asked, "were not asked, and are not checked: see --first-pass-for"),
+    ];
+    let kinds = kinds.iter().filter(|(number, _)| *number > 0);
+    let kinds: Vec<String> = kinds.map(|(number, words)| format!("{} {words}", count(*number))).collect();
+    format!("of {}: {}", counted(checks.questions, "question", "questions"), kinds.join("; "))
 }
 
 /// What a replay begins with, in words.

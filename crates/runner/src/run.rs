@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparation_ns};
+use dnsdyno_engine::{
+    Control, Job, Live, QueryLogs, Source, StopCause, TraceJob, TraceSample, preparation_ns,
+};
 use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
@@ -16,6 +18,7 @@ use crate::answers::{Answers, NoLog};
 use crate::clients::SimulatedClients;
 use crate::error::RunError;
 use crate::finished::FinishedRun;
+use crate::first_pass::Learned;
 use crate::header::{Prepared, header_of};
 use crate::idle::IdleLimit;
 use crate::job::StartLine;
@@ -24,6 +27,7 @@ use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, LineCopy, draft_of, keep_queries};
 use crate::recording::{Beginning, Parties, Recording};
 use crate::replay::{Feeding, Replay};
+use crate::trace::{NoTrace, TraceWriting, Tracing};
 use crate::watch::Watch;
 use crate::watching::{Watching, open_bed, open_watched};
 
@@ -46,6 +50,8 @@ pub(crate) struct Run<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) control: &'a Control,
     pub(crate) observer: &'a mut dyn Observer,
+    /// What the answers are held against.
+    pub(crate) learned: Option<&'a Learned>,
     /// Makes each worker's log of single queries.
     pub(crate) query_logs: Option<QueryLogs<'a>>,
     /// Decides when it starts.
@@ -68,6 +74,8 @@ impl Visitor for Run<'_> {
         let answers = checks_answers.then(|| Answers::start(plan.workers)).transpose()?;
         let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
         let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
+        let tracing = plan.trace.as_ref().map(|trace| Tracing::prepare(plan.workers, trace.file.as_deref()));
+        let mut tracing = tracing.transpose()?;
         let servers = || plan.mix.servers().chain([&plan.target]);
         let (sources, bed) = match kind {
             Kind::Sim => (Begun::default(), None),
@@ -103,11 +111,20 @@ impl Visitor for Run<'_> {
             strips_edns: plan.connections.strips_edns,
             start_unix_ns: start.unix_ns,
             query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
+            known_answers: self.learned.map(|learned| &learned.answers),
+            trace: None,
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
         let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
+        let learned = self.learned;
         let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
+        let folder = recording.recording.recorder.folder();
+        let trace_writing = tracing.as_mut().map(|tracing| tracing.begin(folder));
+        let trace_log_of = |worker: u32| tracing.as_ref().map(|tracing| tracing.log_of(worker));
+        let trace_log_of = |worker: u32| trace_log_of(worker).unwrap_or_else(|| Box::new(NoTrace));
+        let sample = plan.trace.as_ref().map(|trace| TraceSample { every: trace.every, seed: plan.seed });
+        let job = Job { trace: sample.map(|sample| TraceJob { sample, logs: &trace_log_of }), ..job };
         let mut sum = dnsdyno_engine::run(
             &job,
             transports,
@@ -119,10 +136,17 @@ impl Visitor for Run<'_> {
         if let Some(feeding) = feeding {
             feeding.finish(plan, &mut sum);
         }
+        if let (Some(learned), Some(checks)) = (learned, &mut sum.answer_checks) {
+            checks.merge(&learned.questions);
+        }
         if let Some(answers) = answers {
             let (counts, written) = answers.finish(recording.recording.recorder.folder());
             sum.answers = Some(counts);
             written.unwrap_or_else(|error| recording.recording.observer.note(&Note::AnswersNotKept(&error)));
+        }
+        drop(tracing);
+        if let Some(traced) = trace_writing.map(TraceWriting::finish) {
+            recording.recording.observer.note(&Note::Traced(&traced));
         }
         drop(idle_limit);
         sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();

@@ -11,6 +11,7 @@ use crate::clients::SimulatedClients;
 use crate::description::describe;
 use crate::error::RunError;
 use crate::finished::FinishedRun;
+use crate::first_pass::learn;
 use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
 use crate::observer::Observer;
@@ -50,6 +51,7 @@ impl Runner for SimulatedRunner {
         let (_, description) = describe(&plan, &loaded.queries);
         let pause = Pause::default();
         let description = Description { sim: self.server, sim_pause: pause.clone(), ..description };
+        let learned = learn(&plan, &loaded.queries, (Kind::Sim, &description), control, observer)?;
         let opened = open(Kind::Sim, &description)?;
         opened.visit(Run {
             plan: &plan,
@@ -63,6 +65,7 @@ impl Runner for SimulatedRunner {
             keep: &job.keep,
             control,
             observer,
+            learned: learned.as_ref(),
             query_logs: job.query_logs,
             start: job.start,
             copy: job.copy,

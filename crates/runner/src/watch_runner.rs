@@ -176,6 +176,7 @@ fn sum_of(to_ns: u64, ended: Ended, watched: Vec<Option<Samples>>) -> Sum {
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched,
     }
 }

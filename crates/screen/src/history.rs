@@ -36,7 +36,7 @@ impl Column {
             asked,
             sent: arrivals.sent,
             answered: arrivals.answered,
-            unanswered: arrivals.timed_out + arrivals.refused + arrivals.not_sent,
+            unanswered: arrivals.timed_out + arrivals.refused + arrivals.wrong + arrivals.not_sent,
             bins: bins_of(&arrivals.latency),
         }
     }

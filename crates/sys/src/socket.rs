@@ -78,6 +78,16 @@ pub fn local_ports() -> (u16, u16) {
     ends.next().zip(ends.next()).unwrap_or((32_768, 60_999))
 }
 
+/// Lets a socket be bound to an address that is not configured on this host.
+///
+/// # Errors
+/// Those of the kernel.
+pub fn bind_any_address(socket: &impl AsFd) -> io::Result<()> {
+    // A socket of IPv4 takes only the first, and one of IPv6 both.
+    let v4 = set(socket, libc::SOL_IP, libc::IP_FREEBIND, 1);
+    set(socket, libc::SOL_IPV6, libc::IPV6_FREEBIND, 1).or(v4)
+}
+
 /// Lets what is written first travel with the SYN (TCP Fast Open), where the server is known to
 /// take it; false where the kernel cannot.
 pub fn write_before_connected(socket: &impl AsFd) -> bool {

@@ -8,12 +8,18 @@ pub struct Batch {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     most: usize,
+    marked: Option<(usize, u64)>,
 }
 
 impl Batch {
     /// Capacity for `most` messages of up to `longest` bytes each.
     pub fn new(most: usize, longest: usize) -> Self {
-        Batch { bytes: Vec::with_capacity(most * longest), ends: Vec::with_capacity(most), most }
+        Batch {
+            bytes: Vec::with_capacity(most * longest),
+            ends: Vec::with_capacity(most),
+            most,
+            marked: None,
+        }
     }
 
     /// Appends a copy of `message`, and returns the copy so that the caller can patch it.
@@ -56,9 +62,22 @@ impl Batch {
             .map(move |end| &self.bytes[std::mem::replace(&mut start, *end as usize)..*end as usize])
     }
 
+    /// Asks for the stamp of the departure of a message, by its place in the batch. A transport that has no stamps, or
+    /// awaits another, need not make one.
+    pub fn mark(&mut self, message: usize, mark: u64) {
+        self.marked = Some((message, mark));
+    }
+
+    /// The marked message and its mark.
+    #[inline]
+    pub fn marked(&self) -> Option<(usize, u64)> {
+        self.marked
+    }
+
     /// Removes all messages; the memory stays allocated.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.marked = None;
     }
 }

@@ -61,6 +61,8 @@ pub struct Description {
     pub local_address: Option<IpAddr>,
     /// Connections also use the addresses after it, up to the end of its prefix of this length in bits.
     pub local_prefix: Option<u8>,
+    /// Where each UDP socket sends from, by its number over all workers; `None`: from `local_address`.
+    pub sources: Option<SourceEnds>,
     /// The ports to send from, first and last; `None` lets the kernel choose.
     pub local_ports: Option<(u16, u16)>,
     /// The source addresses that the PROXY protocol announces; `None` sends no such header. Not for QUIC and AF_XDP.
@@ -99,6 +101,26 @@ pub struct Description {
     pub sim_pause: Pause,
     /// The random seed.
     pub seed: u64,
+}
+
+/// Where each of many UDP sockets sends from.
+#[derive(Clone, Debug, Default)]
+pub struct SourceEnds {
+    /// Address and port of each; port 0 lets the kernel choose.
+    pub ends: Arc<[(IpAddr, u16)]>,
+    /// The first and the last address that is used of each network.
+    pub limits: Arc<[SourceLimit]>,
+}
+
+/// An address that is sent from. Where it is not configured, its network needs a route of type `local`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceLimit {
+    /// The address.
+    pub address: IpAddr,
+    /// The first address of its network.
+    pub network: IpAddr,
+    /// The length of the prefix of the network.
+    pub length: u8,
 }
 
 /// One member of a mix.

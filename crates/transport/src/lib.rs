@@ -29,7 +29,8 @@ pub mod xdp;
 
 pub use batch::Batch;
 pub use description::{
-    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, XdpDescription,
+    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, SourceEnds,
+    SourceLimit, XdpDescription,
 };
 pub use open::{Opened, Visitor, files, open};
 pub use proxy::ProxySource;
@@ -213,9 +214,8 @@ pub trait Sink {
     /// The network refused a message that starts with `quoted` (ICMP).
     fn refused(&mut self, channel: usize, at_ns: u64, quoted: &[u8]);
 
-    /// The kernel has stamped the departure of a message over UDP, so long after it was sent; `None` if the stamp that
-    /// it was asked for has not come.
-    fn departed(&mut self, _after_ns: Option<u64>) {}
+    /// The kernel has stamped the departure of a message over UDP, or the stamp that it was asked for has not come.
+    fn departed(&mut self, _departure: Departure) {}
 
     /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on.
     fn answer(&mut self, channel: usize, at_ns: u64, _ready_ns: u64, bytes: &[u8]) -> MessageKind {
@@ -237,6 +237,17 @@ pub trait Sink {
     fn stream_failed(&mut self, _channel: usize, _id: u16, _sent_ns: u64, _why: StreamFailure) -> bool {
         false
     }
+}
+
+/// The departure of a message, as the kernel stamps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// How long after that it was passed to the network interface; `None` if no stamp came.
+    pub after_ns: Option<u64>,
+    /// The mark of the message, if it is the one [marked](Batch::mark) in its batch.
+    pub mark: Option<u64>,
 }
 
 /// The client that sends next.

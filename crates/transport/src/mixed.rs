@@ -27,8 +27,8 @@ use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{
-    Batch, ConnectionEvent, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent, Sink,
-    Transport, Wake,
+    Batch, ConnectionEvent, Departure, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent,
+    Sink, Transport, Wake,
 };
 
 /// One member of a mix.
@@ -338,8 +338,8 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
         self.sink.refused(self.first + channel, at_ns, quoted);
     }
 
-    fn departed(&mut self, after_ns: Option<u64>) {
-        self.sink.departed(after_ns);
+    fn departed(&mut self, departure: Departure) {
+        self.sink.departed(departure);
     }
 
     #[inline]

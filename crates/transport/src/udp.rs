@@ -17,15 +17,16 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::NotSentReason;
+use dnsdyno_sys::netlink::route::route_to;
 use dnsdyno_sys::udp::{ErrorQueue, Messages, Queued, Receiver, Sender};
 use dnsdyno_sys::{clock, poll::Poller, socket, thread};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::description::{self, Description, Open};
+use crate::description::{self, Description, Open, SourceEnds, SourceLimit};
 use crate::mixed::InMix;
 use crate::proxy::ProxiedDatagrams;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
+use crate::{Batch, Departure, Resources, Sent, Sink, Stopped, Transport, Wake};
 use stamps::StampSampler;
 
 /// What the sockets of a run have in common.
@@ -62,6 +63,20 @@ pub enum OpenError {
     NotOurAddress {
         /// The address asked for.
         address: SocketAddr,
+    },
+    /// The host takes no packets to an address that is to be sent from.
+    #[error(
+        "cannot send from {address}: this host takes no packets to it, so no response would arrive. Route the network to \
+         this host: `ip {family}route add local {network}/{length} dev lo` (and at the server's side, a route to it)",
+        family = if address.is_ipv6() { "-6 " } else { "" }
+    )]
+    NotRouted {
+        /// The address.
+        address: IpAddr,
+        /// The first address of its network.
+        network: IpAddr,
+        /// The length of the prefix.
+        length: u8,
     },
     /// The local port is in use.
     #[error("cannot send from port {port}: another program uses it; choose other ports with --local-ports")]
@@ -116,6 +131,19 @@ impl UdpTransport {
     /// Opens one socket for each of `local_ports`; port 0 lets the kernel choose.
     pub fn open(config: &UdpConfig, local_ports: &[u16]) -> Result<Self, OpenError> {
         let sockets = local_ports.iter().map(|port| connect(config, *port)).collect::<Result<Vec<_>, _>>()?;
+        Self::over(config, sockets)
+    }
+
+    /// Opens one socket for each of `ends`, addresses and ports that need not be configured on this host.
+    fn open_from(config: &UdpConfig, ends: impl Iterator<Item = (IpAddr, u16)>) -> Result<Self, OpenError> {
+        let open = |(address, port)| {
+            let config = UdpConfig { local_address: Some(address), ..*config };
+            opened(&config, port, socket::bind_any_address)
+        };
+        Self::over(config, ends.map(open).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    fn over(config: &UdpConfig, sockets: Vec<UdpSocket>) -> Result<Self, OpenError> {
         let other = |source| OpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;
         for (i, socket) in sockets.iter().enumerate().filter(|_| !config.send_only) {
@@ -181,11 +209,12 @@ impl UdpTransport {
                 }
                 Some(Queued::Refusal(_)) => {}
                 Some(Queued::Departure(departure)) => {
-                    let sent_ns = stamps.as_mut().and_then(|stamps| stamps.came(channel, departure.number));
-                    let Some(sent_ns) = sent_ns else { continue };
+                    let came = stamps.as_mut().and_then(|stamps| stamps.came(channel, departure.number));
+                    let Some((sent_ns, mark)) = came else { continue };
                     let (looked_ns, looked_wall_ns) = clock.now_and_wall_ns();
                     let age_ns = looked_wall_ns.saturating_sub(departure.wall_ns);
-                    sink.departed(Some(looked_ns.saturating_sub(age_ns).saturating_sub(sent_ns)));
+                    let after_ns = Some(looked_ns.saturating_sub(age_ns).saturating_sub(sent_ns));
+                    sink.departed(Departure { sent_ns, after_ns, mark });
                     // Where an error follows, the kernel tells it by the next call.
                     if !has_error {
                         return;
@@ -205,8 +234,8 @@ impl UdpTransport {
         if let Some(channel) = looked_at {
             self.take_queued(channel, sink);
         }
-        if self.stamps.as_mut().is_some_and(|stamps| stamps.is_missing(now_ns)) {
-            sink.departed(None);
+        if let Some((sent_ns, mark)) = self.stamps.as_mut().and_then(|stamps| stamps.missing(now_ns)) {
+            sink.departed(Departure { sent_ns, after_ns: None, mark });
         }
         self.stamps.take_if(|stamps| stamps.is_in_vain());
     }
@@ -228,7 +257,8 @@ impl Transport for UdpTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let UdpTransport { sockets, has_error, sender, proxied, stamps, clock, .. } = self;
-        let mut chosen = stamps.as_mut().and_then(|stamps| stamps.choose(batch.len()));
+        let mut chosen = stamps.as_mut().and_then(|stamps| stamps.choose(batch.len(), batch.marked()));
+        let mark = batch.marked().filter(|(message, _)| chosen == Some(*message)).map(|(_, mark)| mark);
         let chosen_ns = chosen.map(|_| clock.now_ns());
         let messages = match proxied {
             Some(proxied) => proxied.with_headers(channel, batch),
@@ -237,7 +267,7 @@ impl Transport for UdpTransport {
         let sent = send_messages(sender, &sockets[channel], messages, &mut chosen, &mut has_error[channel]);
         match (stamps.as_mut(), chosen, chosen_ns) {
             (Some(sampler), Some(chosen), Some(sent_ns)) if chosen < sent.accepted => {
-                sampler.sent_chosen(channel, sent.accepted, sent_ns);
+                sampler.sent_chosen(channel, sent.accepted, sent_ns, mark);
             }
             // Refused: none is asked for again.
             (Some(_), None, Some(_)) => *stamps = None,
@@ -331,15 +361,22 @@ impl Open for UdpTransport {
         let mut ports = description.local_ports.map(|(first, last)| first..=last);
         let mut port = |_| ports.as_mut().and_then(Iterator::next).unwrap_or(0);
         let mut open = |worker| {
-            let local_ports: Vec<u16> = (0..description.clients_of(worker)).map(&mut port).collect();
-            let mut opened =
-                UdpTransport::open(&config, &local_ports).map_err(description::OpenError::refused)?;
+            let sockets = description.clients_of(worker);
+            let opened = match &description.sources {
+                None => UdpTransport::open(&config, &(0..sockets).map(&mut port).collect::<Vec<u16>>()),
+                Some(sources) => {
+                    let end = |i: usize| sources.ends.get(i * description.workers + worker).copied();
+                    UdpTransport::open_from(&config, (0..sockets).filter_map(end))
+                }
+            };
+            let mut opened = opened.map_err(description::OpenError::refused)?;
             opened.proxied = description.proxy.map(|source| {
-                let clients = (0..local_ports.len()).map(|i| i * description.workers + worker);
+                let clients = (0..sockets).map(|i| i * description.workers + worker);
                 ProxiedDatagrams::new(&source, description.server, clients)
             });
             Ok(opened)
         };
+        description.sources.iter().try_for_each(check_routes).map_err(description::OpenError::refused)?;
         (0..description.workers).map(&mut open).collect()
     }
 }
@@ -408,6 +445,15 @@ fn note_ready(poller: &mut Poller, timeout_ns: u64, may_have_data: &mut [bool]) 
 
 /// Opens one non-blocking socket, connected unless it takes responses from any address.
 pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, OpenError> {
+    opened(config, local_port, |_| Ok(()))
+}
+
+/// The same, after `prepare` has set options before the socket is bound.
+fn opened(
+    config: &UdpConfig,
+    local_port: u16,
+    prepare: impl FnOnce(&Socket) -> io::Result<()>,
+) -> Result<UdpSocket, OpenError> {
     let server = config.server;
     let any = |source: io::Error| open_error(source, config, local_port);
     let socket = Socket::new(Domain::for_address(server), Type::DGRAM, Some(Protocol::UDP)).map_err(any)?;
@@ -420,6 +466,7 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
         SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
     let local = local_end(config.local_address.unwrap_or(wildcard), local_port, server);
+    prepare(&socket).map_err(any)?;
     socket.bind(&local.into()).map_err(any)?;
     if !config.any_source {
         socket.connect(&server.into()).map_err(any)?;
@@ -429,6 +476,17 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
         socket::join_received(&socket);
     }
     Ok(socket.into())
+}
+
+/// Refuses networks that this host takes no packets to: their addresses can be bound to, and get no response.
+fn check_routes(sources: &SourceEnds) -> Result<(), OpenError> {
+    for &SourceLimit { address, network, length } in &*sources.limits {
+        // Where the kernel does not say it, the load will show it.
+        if route_to(address, None).is_ok_and(|route| route.is_none_or(|route| !route.is_local)) {
+            return Err(OpenError::NotRouted { address, network, length });
+        }
+    }
+    Ok(())
 }
 
 /// The local end of a socket. A link-local address is that of the server's interface: it has no meaning without one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
-use dnsdyno_transport::{Batch, Sink, Transport, Wake};
+use dnsdyno_transport::{Batch, Departure, Sink, Transport, Wake};
 
 /// Records the time of each packet.
 #[derive(Default)]
@@ -25,6 +25,7 @@ struct Told {
     received_ns: Vec<u64>,
     refused: Vec<Vec<u8>>,
     departed: Vec<Option<u64>>,
+    marks: Vec<u64>,
 }
 
 impl Sink for Told {
@@ -36,8 +37,9 @@ impl Sink for Told {
         self.refused.push(quoted.to_vec());
     }
 
-    fn departed(&mut self, after_ns: Option<u64>) {
-        self.departed.push(after_ns);
+    fn departed(&mut self, departure: Departure) {
+        self.departed.push(departure.after_ns);
+        self.marks.extend(departure.mark);
     }
 }
 
@@ -116,6 +118,29 @@ fn each_refusal_is_told_beside_the_stamps() {
     let first_bytes: Vec<_> = told.refused.iter().map(|quoted| quoted[0]).collect();
     assert_eq!(first_bytes, (0..50).collect::<Vec<_>>(), "each once, and in order");
     assert!(told.departed.iter().flatten().count() >= 20, "{:?}", told.departed);
+}
+
+#[test]
+fn a_marked_message_is_the_one_that_is_stamped_unless_another_stamp_is_awaited() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut transport = open(server.local_addr().unwrap(), false);
+    let (mut batch, mut told) = (batch_of(8, 0), Told::default());
+    // Marked again and again, so far apart that each stamp has come before the next mark.
+    for mark in 1..=10 {
+        batch.mark(5, mark);
+        assert_eq!(transport.send(0, &batch).accepted, 8);
+        let until_ns = transport.now_ns() + 1_000_000_000;
+        while told.marks.last() != Some(&mark) && transport.now_ns() < until_ns {
+            transport.receive(&mut told);
+        }
+    }
+    assert_eq!(told.marks, (1..=10).collect::<Vec<_>>());
+    batch.mark(0, 11);
+    transport.send(0, &batch);
+    batch.mark(0, 12);
+    transport.send(0, &batch);
+    transport.receive(&mut told);
+    assert_eq!(told.marks.last(), Some(&11), "the later one is not stamped");
 }
 
 #[test]

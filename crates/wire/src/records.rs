@@ -21,43 +21,29 @@ pub struct RecordAt {
     pub end: usize,
 }
 
-/// The records of the additional section of a message with at most one question, in order.
+/// The records of a section of a message with at most one question, in order.
 ///
 /// # Errors
 /// Where a record does not fit the message; after it there are no others.
 #[derive(Debug)]
-pub struct Additional<'a> {
+pub struct Records<'a> {
     bytes: &'a [u8],
     at: usize,
     remaining: u16,
 }
 
-impl<'a> Additional<'a> {
-    /// Walks to the additional section.
+impl<'a> Records<'a> {
+    /// Those of the answer section.
     ///
     /// # Errors
-    /// Where what precedes it does not fit the message.
-    pub fn of(bytes: &'a [u8]) -> Result<Additional<'a>, Malformed> {
-        let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(Malformed::ShortHeader)?;
-        let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let mut at = match word(4) {
-            0 => HEADER_LEN,
-            1 => skip_question(bytes)?,
-            _ => return Err(Malformed::ManyQuestions),
-        };
-        for _ in 0..u32::from(word(6)) + u32::from(word(8)) {
-            at = record_at(bytes, at)?.end;
-        }
-        Ok(Additional { bytes, at, remaining: word(10) })
-    }
-
-    /// How many records there still are.
-    pub fn remaining(&self) -> u16 {
-        self.remaining
+    /// Where the question does not fit the message.
+    pub fn of_answer(bytes: &'a [u8]) -> Result<Records<'a>, Malformed> {
+        let (at, [remaining, ..]) = sections(bytes)?;
+        Ok(Records { bytes, at, remaining })
     }
 }
 
-impl Iterator for Additional<'_> {
+impl Iterator for Records<'_> {
     type Item = Result<RecordAt, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -68,6 +54,52 @@ impl Iterator for Additional<'_> {
             Err(_) => self.remaining = 0,
         }
         Some(record)
+    }
+}
+
+/// Where the answer section begins, and the numbers of records of answer, authority and additional section.
+fn sections(bytes: &[u8]) -> Result<(usize, [u16; 3]), Malformed> {
+    let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(Malformed::ShortHeader)?;
+    let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    let at = match word(4) {
+        0 => HEADER_LEN,
+        1 => skip_question(bytes)?,
+        _ => return Err(Malformed::ManyQuestions),
+    };
+    Ok((at, [word(6), word(8), word(10)]))
+}
+
+/// The records of the additional section of a message with at most one question, in order.
+///
+/// # Errors
+/// Where a record does not fit the message; after it there are no others.
+#[derive(Debug)]
+pub struct Additional<'a>(Records<'a>);
+
+impl<'a> Additional<'a> {
+    /// Walks to the additional section.
+    ///
+    /// # Errors
+    /// Where what precedes it does not fit the message.
+    pub fn of(bytes: &'a [u8]) -> Result<Additional<'a>, Malformed> {
+        let (mut at, [answers, authorities, remaining]) = sections(bytes)?;
+        for _ in 0..u32::from(answers) + u32::from(authorities) {
+            at = record_at(bytes, at)?.end;
+        }
+        Ok(Additional(Records { bytes, at, remaining }))
+    }
+
+    /// How many records there still are.
+    pub fn remaining(&self) -> u16 {
+        self.0.remaining
+    }
+}
+
+impl Iterator for Additional<'_> {
+    type Item = Result<RecordAt, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
     }
 }
 

@@ -22,7 +22,7 @@ export function heatRange_ns(window: Window): [number, number] | null {
 
 /** Those that rank above the timeout, per interval. */
 export function beyondCounts(window: Window, headline: "response" | "service"): Float64Array {
-  const names = ["ends.answered_late", "ends.timed_out", "ends.refused"];
+  const names = ["ends.answered_late", "ends.answered_wrong", "ends.timed_out", "ends.refused"];
   const not_sent = window.level.names().filter((name) => headline === "response" && name.startsWith("ends.not_sent."));
   return window.counts([...names, ...not_sent]);
 }

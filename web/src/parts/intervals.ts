@@ -20,6 +20,7 @@ const LATENCIES = ["avg", "p50", "p90", "p99", "p99_9", "max"];
 /** Ends of queries, each with its share of the table only where a run has it. */
 const ENDS: [path: string, title: string][] = [
   ["ends.answered_late", "late"],
+  ["ends.answered_wrong", "wrong"],
   ["ends.timed_out", "timed out"],
   ["ends.refused", "refused"],
   ["ends.interrupted", "interrupted"],

@@ -64,6 +64,7 @@ pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> Compare
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched: Vec::new(),
     };
     digest.sum(&sum);

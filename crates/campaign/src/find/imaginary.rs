@@ -409,6 +409,7 @@ fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched: Vec::new(),
     }
 }

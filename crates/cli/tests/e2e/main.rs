@@ -111,6 +111,7 @@ mod alone {
 mod beside {
     pub(crate) mod agents;
     pub(crate) mod agents_cut;
+    pub(crate) mod answers;
     pub(crate) mod bad_input;
     pub(crate) mod caching_clients;
     pub(crate) mod capture;
@@ -169,9 +170,11 @@ mod beside {
     pub(crate) mod several_addresses;
     pub(crate) mod several_servers;
     pub(crate) mod small_inputs;
+    pub(crate) mod source_ranges;
     pub(crate) mod sources;
     pub(crate) mod tcp;
     pub(crate) mod threats;
+    pub(crate) mod trace;
     pub(crate) mod tune;
     pub(crate) mod versions;
     pub(crate) mod watch_page;

@@ -171,7 +171,7 @@ impl QueryLog for CountingLog {
                 counts.bytes_answered += end.response.len() as u64;
                 counts.histogram.record(end.at_ns.saturating_sub(end.sent_ns));
             }
-            How::TimedOut | How::Refused => counts.lost += 1,
+            How::AnsweredWrong | How::TimedOut | How::Refused => counts.lost += 1,
             How::Interrupted | How::NotSent(_) => {}
         }
         if !matches!(end.how, How::NotSent(_)) {

@@ -59,7 +59,7 @@ impl Counts {
                 self.out_of_range += u64::from(is_out_of_range);
                 self.rcodes[usize::from(end.rcode & 0xF)] += 1;
             }
-            How::TimedOut | How::Refused => {
+            How::AnsweredWrong | How::TimedOut | How::Refused => {
                 self.sent += 1;
                 self.timed_out += 1;
             }

@@ -37,6 +37,8 @@ pub enum QueryCount {
     Answered,
     /// Answered after the timeout.
     Late,
+    /// Answered in time, and wrongly.
+    Wrong,
     /// Not answered.
     TimedOut,
     /// Refused by the network, or lost with their connection.
@@ -120,7 +122,7 @@ pub struct MetricGroup {
 /// Every metric. A test reads each name in it.
 pub const METRICS: &[MetricGroup] = &[
     MetricGroup {
-        names: "loss, answered, late, timeouts, unreachable, not_sent",
+        names: "loss, answered, late, wrong, timeouts, unreachable, not_sent",
         meaning: "percent of the queries, or a count",
     },
     MetricGroup {
@@ -160,6 +162,7 @@ impl Metric {
             "loss" => Metric::Queries(QueryCount::Lost),
             "answered" => Metric::Queries(QueryCount::Answered),
             "late" => Metric::Queries(QueryCount::Late),
+            "wrong" => Metric::Queries(QueryCount::Wrong),
             "timeouts" => Metric::Queries(QueryCount::TimedOut),
             "unreachable" => Metric::Queries(QueryCount::Unreachable),
             "not_sent" => Metric::Queries(QueryCount::NotSent),

@@ -29,7 +29,18 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("tsig = \"a\"\ntsig-file = \"b\"", &[Udp], "--tsig-file and --tsig both give the key: remove one"),
     ("speed = 2\nreplay = \"a\"\nrate = 5", &[Udp], "--speed is for a replay with the timing of its capture"),
     ("captured-server = [\"a\"]", &[Udp], "--captured-server is for the replay of a capture: add --replay"),
-    ("check-answers = true", &[Udp], "--check-answers is for the replay of a capture: add --replay"),
+    ("source = \"epc:a\"\ncheck-answers = true", &[Udp], "--check-answers cannot be used with --source: "),
+    (
+        "queries = \"a\"\nqueries-format = \"updates\"\ncheck-answers = true",
+        &[Udp],
+        "--check-answers cannot be used with updates",
+    ),
+    ("first-pass-rate = 5", &[Udp], "--first-pass-rate is for questions that are asked before the load"),
+    (
+        "replay = \"a\"\ncheck-answers = true\nfirst-pass-for = 5",
+        &[Udp],
+        "--first-pass-for is for questions that are asked before the load",
+    ),
     (
         "replay = \"a\"\ncheck-answers = true\nsend-only = true",
         &[Udp],
@@ -76,6 +87,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("source = \"epc:a\"\npadding = 128", &[Udp], "--padding cannot be used with --source: "),
     ("source = \"epc:a\"\necs-range = \"a\"", &[Udp], "--ecs-range cannot be used with --source: "),
     ("tsig-verify = false", &[Udp], "--no-tsig-verify is for signed queries: add --tsig"),
+    ("trace-file = \"a\"", &[Udp], "--trace-file has no effect without --trace: add --trace 1/1000"),
     ("over = 1", &[Udp], "--over has no effect without --ramp: add that, or remove it"),
     ("step = 1", &[Udp], "--step has no effect without --stair: add that"),
     ("every = 1", &[Udp], "--every has no effect without --burst: add that"),
@@ -103,7 +115,6 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("interface = \"a\"", &[Udp], "--interface is for AF_XDP, and this run uses sockets: add --backend xdp"),
     ("next-hop = \"a\"", &[Udp], "--next-hop is for AF_XDP"),
     ("vlan = 1", &[Udp], "--vlan is for AF_XDP"),
-    ("source-prefix = \"a\"", &[Udp], "--source-prefix is for AF_XDP"),
     ("xdp-mode = \"auto\"", &[Udp], "--xdp-mode is for AF_XDP"),
     ("xdp-copy = \"auto\"", &[Udp], "--xdp-copy is for AF_XDP"),
     (
@@ -112,7 +123,13 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         "--next-hop is not possible with sockets, so --backend auto",
     ),
     ("backend = \"auto\"\nvlan = 1", &[Udp], "--vlan is not possible with sockets"),
-    ("backend = \"auto\"\nsource-prefix = \"a\"", &[Udp], "--source-prefix is not possible with sockets"),
+    ("source-prefix = \"a\"", &[Tcp], "--source-prefix is for UDP"),
+    ("ecs = \"source\"", &[Udp], "--ecs source is the subnet of the addresses of --source-prefix"),
+    (
+        "backend = \"auto\"\necs = \"source\"\nsource-prefix = \"a\"",
+        &[Udp],
+        "--ecs source is for sockets: use --backend sockets",
+    ),
     (
         "backend = \"xdp\"\nlocal-address = \"::1\"\nsource-prefix = \"::/0\"",
         &[Udp],

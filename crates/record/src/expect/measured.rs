@@ -154,6 +154,8 @@ fn queries(which: QueryCount, part: &Part<'_>, whole: u64) -> Ends {
         QueryCount::Lost => (lost(part.tally), lost(part.tally).saturating_sub(ours)),
         QueryCount::Answered => (ends.answered, ends.answered + ours),
         QueryCount::Late => (ends.answered_late, ends.answered_late.saturating_sub(ours)),
+        // Each is an answer of the server's.
+        QueryCount::Wrong => (ends.answered_wrong, ends.answered_wrong),
         QueryCount::TimedOut => (ends.timed_out, ends.timed_out.saturating_sub(ours)),
         // These are facts of the path and of this host.
         QueryCount::Unreachable => (ends.refused, ends.refused),

@@ -354,6 +354,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         )),
         replay: None,
         answers: None,
+        answer_checks: None,
         watched,
     }
 }

@@ -47,6 +47,7 @@ pub fn summary_schema() -> Value {
         ("ReplayCounts", closed_object(counters("ReplayCounts"))),
         ("CaptureCounts", closed_object(counters("CaptureCounts"))),
         ("AnswerCounts", closed_object(counters("AnswerCounts"))),
+        ("AnswerChecks", closed_object(counters("AnswerChecks"))),
         ("SendStamps", closed_object(counters("SendStamps"))),
         ("CachingClients", closed_object(with(counters("CachingClients"), hit_ratio()))),
         ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
@@ -89,6 +90,10 @@ fn frame() -> Value {
         "more_events": count("Further events."),
         "hints": list_of("Told", "Likely causes of figures."),
         "replay": or_null("ReplayCounts", "What was read from the capture; null where none was replayed."),
+        "answer_checks": or_null(
+            "AnswerChecks",
+            "Answers, compared with those before the load; null where none were.",
+        ),
         "answers": or_null("AnswerCounts", "Answers, compared with the recorded ones; null where none were."),
         "explanations": list_of("Explanation", "What was behind counted failures."),
         "generator": closed_object(json!({

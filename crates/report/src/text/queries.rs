@@ -74,9 +74,17 @@ pub(crate) fn ends_table(digest: &Digest) -> Table {
 }
 
 /// How many queries ended in each way, with its words.
-pub fn ends_with_words(digest: &Digest) -> [(&'static str, u64); 7] {
-    let Ends { answered, answered_late, timed_out, refused, not_sent, interrupted, sent_only } =
-        digest.tally().ends;
+pub fn ends_with_words(digest: &Digest) -> [(&'static str, u64); 8] {
+    let Ends {
+        answered,
+        answered_late,
+        answered_wrong,
+        timed_out,
+        refused,
+        not_sent,
+        interrupted,
+        sent_only,
+    } = digest.tally().ends;
     // Queries of a lost connection end as refused, whoever ended it.
     let refused_words = match &digest.arrivals().connections {
         Some(connections) if connections.encrypted.is_some() => "connection or stream failed",
@@ -86,6 +94,7 @@ pub fn ends_with_words(digest: &Digest) -> [(&'static str, u64); 7] {
     [
         (ANSWERED, answered),
         ("answered late", answered_late),
+        ("answered wrongly", answered_wrong),
         ("timed out", timed_out),
         (refused_words, refused),
         ("not sent", not_sent.total()),

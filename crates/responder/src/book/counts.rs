@@ -18,6 +18,8 @@ pub struct Counts {
     pub wrong_ids: u64,
     /// End: answered with a wrong question, on command.
     pub wrong_questions: u64,
+    /// End: answered with another answer, on command.
+    pub wrong_answers: u64,
     /// End: answered with garbage, on command.
     pub garbage: u64,
     /// End: the connection was reset on this query, on command.
@@ -114,7 +116,8 @@ macro_rules! add_fields {
 impl Counts {
     /// Messages that have ended. `received` less this are held.
     pub fn ended(&self) -> u64 {
-        let sent = self.answered + self.wrong_ids + self.wrong_questions + self.garbage + self.wrong_lengths;
+        let falsified = self.wrong_ids + self.wrong_questions + self.wrong_answers + self.garbage;
+        let sent = self.answered + falsified + self.wrong_lengths;
         let broken = self.resets + self.cuts + self.server_errors + self.stream_resets;
         let silent =
             self.dropped + self.over_limit + self.silenced + self.ignored_short + self.ignored_responses;
@@ -125,7 +128,7 @@ impl Counts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Counts) {
         add_fields!(self, other;
-            received answered dropped over_limit wrong_ids wrong_questions garbage resets cuts wrong_lengths
+            received answered dropped over_limit wrong_ids wrong_questions wrong_answers garbage resets cuts wrong_lengths
             server_errors stream_resets silenced ignored_short ignored_responses send_errors
             lost_with_connection over_bound held_at_stop duplicated dribbled reordered early stalled
             truncated malformed

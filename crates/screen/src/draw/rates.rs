@@ -42,7 +42,7 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
 /// The share of the queries that ended in the last ten seconds without a response in time.
 fn loss(view: &View, palette: &Palette) -> Option<Item> {
     let arrivals = &view.recent.arrivals;
-    let lost = arrivals.timed_out + arrivals.refused + arrivals.not_sent;
+    let lost = arrivals.timed_out + arrivals.refused + arrivals.wrong + arrivals.not_sent;
     let ended = arrivals.answered + lost;
     let style = if lost > 0 { palette.style(Tone::Bad) } else { Default::default() };
     (ended > 0).then(|| item("loss", &percent(lost as f64 / ended as f64), palette, style))

@@ -129,6 +129,7 @@ impl Families {
             ("sent", arrivals.sent),
             ("answered", arrivals.answered),
             ("answered_late", arrivals.late),
+            ("answered_wrong", arrivals.wrong),
             ("timed_out", arrivals.timed_out),
             ("refused", arrivals.refused),
             ("not_sent", arrivals.not_sent),

@@ -36,6 +36,7 @@ struct Awaited {
     sent_ns: u64,
     /// When to look for its stamp, if nothing is known of it.
     look_ns: u64,
+    mark: Option<u64>,
 }
 
 impl StampSampler {
@@ -53,10 +54,16 @@ impl StampSampler {
         }
     }
 
-    /// Which message of the next batch is to be stamped.
+    /// Which message of the next batch is to be stamped: the marked one, or one by lot if it is time to.
     #[inline]
-    pub(super) fn choose(&mut self, messages: usize) -> Option<usize> {
-        (self.ahead < messages as u64 && self.awaited.is_none()).then(|| self.random.below(messages))
+    pub(super) fn choose(&mut self, messages: usize, marked: Option<(usize, u64)>) -> Option<usize> {
+        if self.awaited.is_some() {
+            return None;
+        }
+        match marked {
+            Some((message, _)) => Some(message),
+            None => (self.ahead < messages as u64).then(|| self.random.below(messages)),
+        }
     }
 
     /// So many messages were sent, the chosen one not among them.
@@ -74,8 +81,8 @@ impl StampSampler {
         }
     }
 
-    /// So many messages were sent over a channel at `sent_ns`, the chosen one among them.
-    pub(super) fn sent_chosen(&mut self, channel: usize, messages: usize, sent_ns: u64) {
+    /// So many messages were sent over a channel at `sent_ns`, the chosen one among them, which has this mark.
+    pub(super) fn sent_chosen(&mut self, channel: usize, messages: usize, sent_ns: u64, mark: Option<u64>) {
         self.passed += messages as u64;
         // The load may have just risen: at most twice as many messages go by as before.
         let elapsed_ns = sent_ns.saturating_sub(self.asked_ns).max(1);
@@ -83,7 +90,7 @@ impl StampSampler {
         self.stride = u64::try_from(wanted).unwrap_or(u64::MAX).clamp(1, 2 * self.stride);
         (self.passed, self.asked_ns) = (0, sent_ns);
         self.draw();
-        self.awaited = Some(Awaited { channel, sent_ns, look_ns: sent_ns });
+        self.awaited = Some(Awaited { channel, sent_ns, look_ns: sent_ns, mark });
     }
 
     /// Draws how many messages go by before the next batch with a stamp.
@@ -108,8 +115,8 @@ impl StampSampler {
         Some(awaited.channel)
     }
 
-    /// A stamp came. Returns when the message was sent that it belongs to, if that one is awaited.
-    pub(super) fn came(&mut self, channel: usize, number: u32) -> Option<u64> {
+    /// A stamp came. Returns when the message was sent that it belongs to, and its mark, if that one is awaited.
+    pub(super) fn came(&mut self, channel: usize, number: u32) -> Option<(u64, Option<u64>)> {
         let least = &mut self.numbers[channel];
         // Numbers start again from 0 after 2^32.
         if number.wrapping_sub(*least) > u32::MAX / 2 {
@@ -118,17 +125,17 @@ impl StampSampler {
         let awaited = self.awaited.take_if(|awaited| awaited.channel == channel)?;
         *least = number.wrapping_add(1);
         self.missing_in_a_row = 0;
-        Some(awaited.sent_ns)
+        Some((awaited.sent_ns, awaited.mark))
     }
 
-    /// Ends the wait for a stamp that would have come by now; returns whether there was one.
-    pub(super) fn is_missing(&mut self, now_ns: u64) -> bool {
+    /// Ends the wait for a stamp that would have come by now; returns when its message was sent, and its mark.
+    pub(super) fn missing(&mut self, now_ns: u64) -> Option<(u64, Option<u64>)> {
         let is_over = |awaited: &mut Awaited| now_ns > awaited.sent_ns + LONGEST_WAIT_NS;
-        let Some(awaited) = self.awaited.take_if(is_over) else { return false };
+        let awaited = self.awaited.take_if(is_over)?;
         let least = &mut self.numbers[awaited.channel];
         *least = least.wrapping_add(1);
         self.missing_in_a_row += 1;
-        true
+        Some((awaited.sent_ns, awaited.mark))
     }
 
     /// Whether stamps come at all: some network drivers make none.
@@ -160,11 +167,11 @@ mod tests {
         let (mut chosen, mut number) = (Vec::new(), sampler.numbers[0]);
         let start_ns = sampler.asked_ns;
         for (batch, size) in sizes.enumerate() {
-            match sampler.choose(size) {
+            match sampler.choose(size, None) {
                 None => sampler.sent(size),
                 Some(message) => {
-                    sampler.sent_chosen(0, size, start_ns + (batch as u64 + 1) * gap_ns);
-                    assert_eq!(sampler.came(0, number), Some(sampler.asked_ns));
+                    sampler.sent_chosen(0, size, start_ns + (batch as u64 + 1) * gap_ns, None);
+                    assert_eq!(sampler.came(0, number), Some((sampler.asked_ns, None)));
                     number += 1;
                     chosen.push((batch, message));
                 }
@@ -213,18 +220,18 @@ mod tests {
     #[test]
     fn a_stamp_that_does_not_come_is_missing_and_is_not_taken_for_the_next() {
         let mut sampler = StampSampler::new(2, 1);
-        assert_eq!((sampler.choose(1), sampler.choose(0)), (Some(0), None));
-        sampler.sent_chosen(1, 1, 1_000);
-        assert_eq!((sampler.is_awaiting(), sampler.choose(1_000_000)), (true, None));
-        assert!(!sampler.is_missing(1_000 + LONGEST_WAIT_NS));
-        assert!(sampler.is_missing(1_001 + LONGEST_WAIT_NS) && !sampler.is_awaiting());
-        sampler.sent_chosen(1, 1, 200_000_000);
+        assert_eq!((sampler.choose(1, None), sampler.choose(0, None)), (Some(0), None));
+        sampler.sent_chosen(1, 1, 1_000, None);
+        assert_eq!((sampler.is_awaiting(), sampler.choose(1_000_000, None)), (true, None));
+        assert!(sampler.missing(1_000 + LONGEST_WAIT_NS).is_none());
+        assert!(sampler.missing(1_001 + LONGEST_WAIT_NS).is_some() && !sampler.is_awaiting());
+        sampler.sent_chosen(1, 1, 200_000_000, None);
         assert_eq!(sampler.came(1, 0), None, "that of the first send, too late");
         assert_eq!(sampler.came(0, 1), None, "of another channel");
-        assert_eq!(sampler.came(1, 1), Some(200_000_000));
+        assert_eq!(sampler.came(1, 1), Some((200_000_000, None)));
         // A kernel that counts failed sends is two ahead.
-        sampler.sent_chosen(1, 1, 300_000_000);
-        assert_eq!(sampler.came(1, 4), Some(300_000_000));
+        sampler.sent_chosen(1, 1, 300_000_000, None);
+        assert_eq!(sampler.came(1, 4), Some((300_000_000, None)));
         assert_eq!(sampler.numbers, [0, 5]);
     }
 
@@ -233,8 +240,8 @@ mod tests {
         let mut sampler = StampSampler::new(1, 1);
         for i in 0..u64::from(MOST_MISSING) {
             assert!(!sampler.is_in_vain());
-            sampler.sent_chosen(0, 1, i * 1_000_000_000);
-            assert!(sampler.is_missing((i + 1) * 1_000_000_000));
+            sampler.sent_chosen(0, 1, i * 1_000_000_000, None);
+            assert!(sampler.missing((i + 1) * 1_000_000_000).is_some());
         }
         assert!(sampler.is_in_vain());
     }
@@ -242,7 +249,7 @@ mod tests {
     #[test]
     fn a_stamp_is_looked_for_after_the_send_and_then_rarely_unless_the_socket_has_something() {
         let mut sampler = StampSampler::new(1, 1);
-        sampler.sent_chosen(0, 1, 1_000);
+        sampler.sent_chosen(0, 1, 1_000, None);
         assert_eq!(sampler.look(4_000, |_| false), Some(0));
         assert_eq!(sampler.look(6_999, |_| false), None);
         assert_eq!(sampler.look(6_999, |_| true), Some(0));
@@ -254,10 +261,10 @@ mod tests {
     #[test]
     fn a_batch_that_was_not_sent_leaves_the_choice_to_the_next() {
         let mut sampler = StampSampler::new(1, 1);
-        assert!(sampler.choose(8).is_some());
+        assert!(sampler.choose(8, None).is_some());
         sampler.sent(0);
-        assert!(sampler.choose(8).is_some());
+        assert!(sampler.choose(8, None).is_some());
         sampler.sent(2);
-        assert!(sampler.choose(8).is_some());
+        assert!(sampler.choose(8, None).is_some());
     }
 }

@@ -15,6 +15,7 @@ interface Kind {
 /** From the rate that is answered up to the one that is asked: a gap between both is seen as what it is made of. */
 const NOT_ANSWERED: Kind[] = [
   { label: "answered late", columns: ["ends.answered_late"], colour: (p) => p.late },
+  { label: "answered wrongly", columns: ["ends.answered_wrong"], colour: (p) => p.p99_9 },
   { label: "timed out", columns: ["ends.timed_out"], colour: (p) => p.timedOut },
   { label: "refused", columns: ["ends.refused"], colour: (p) => p.refused },
   { label: "not sent", columns: ["ends.not_sent."], colour: (p) => p.notSent },

@@ -291,6 +291,7 @@ fn sum(
         truncated: None,
         replay: None,
         answers: None,
+        answer_checks: None,
         watched: Vec::new(),
     }
 }
