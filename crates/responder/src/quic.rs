@@ -1,4 +1,5 @@
-//! Serves DNS over QUIC (RFC 9250): one thread, one socket, many connections, a query on each stream.
+//! Serves DNS over QUIC (RFC 9250) or over HTTP/3 (RFC 8484, RFC 9114): one thread, one socket, many connections, a
+//! query on each stream.
 //!
 //! ```text
 //!  recvmmsg ──► QUIC, which knows the connection ──► streams ──► intake ──► due now ──► stream
@@ -8,13 +9,14 @@
 //!
 //! The library makes and reads packets and says when it wants to be called again; sockets and clocks are
 //! ours. What violates RFC 9250 (an ID other than 0, several messages on a stream, a message that is not
-//! a query) closes its connection with DOQ_PROTOCOL_ERROR.
+//! a query) closes its connection with DOQ_PROTOCOL_ERROR. Over HTTP/3 what is not a query gets a status (`http`).
 //!
 //! The library does not report that a session was resumed: the ticket store notes that it found one.
 //! Early data needs sessions that are kept here, where plain tickets need nothing, because the TLS
 //! library accepts early data only once for a ticket.
 
 mod connection;
+mod http;
 mod outbox;
 
 use std::collections::{HashMap, HashSet};
@@ -33,17 +35,18 @@ use dnsdyno_sys::udp::{Addresses, Receiver, Sender};
 use domain::base::Message;
 use domain::base::opt::TcpKeepalive;
 use quinn_proto::{
-    ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Endpoint, EndpointConfig, Event,
     Incoming, StreamEvent, StreamId, VarInt,
 };
 
 use crate::book::Side;
 use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 use crate::intake::{Intake, Unanswered};
+use crate::kind::Transport;
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
 use crate::tls::QuicTls;
-use connection::{Connection, INTERNAL_ERROR, KeptBack, NO_ERROR, PROTOCOL_ERROR, Progress, Query, Response};
+use connection::{Connection, KeptBack, Progress, Query, Response};
 use outbox::Outbox;
 
 /// Serves one UDP socket with QUIC.
@@ -75,6 +78,8 @@ pub(crate) struct QuicServer {
 /// Limits of the QUIC server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuicSettings {
+    /// [`Transport::Doq`] or [`Transport::Doh3`].
+    pub(crate) transport: Transport,
     pub(crate) connections_max: usize,
     pub(crate) close_after: Option<u64>,
 }
@@ -136,25 +141,34 @@ impl QuicServer {
         })
     }
 
+    /// The name of the protocol in the handshake (ALPN), and how many unidirectional streams a client may open: over DoQ
+    /// none (RFC 9250 §4.2), over HTTP/3 three, and some of types that nobody knows.
+    pub(crate) fn protocol_of(transport: Transport) -> (&'static [u8], u32) {
+        if transport == Transport::Doh3 { (b"h3", 8) } else { (b"doq", 0) }
+    }
+
     /// Serves until it is stopped; then closes all connections.
     pub(crate) fn run(mut self) {
         // Without it, responses are sent up to 50 µs later.
         let _ = set_timer_slack_ns(1);
         while !self.stop.load(Ordering::Relaxed) {
             if let Err(error) = self.round() {
-                self.book.write().failures.push(format!("the DoQ socket failed: {error}"));
+                self.book
+                    .write()
+                    .failures
+                    .push(format!("the {} socket failed: {error}", self.settings.transport));
                 break;
             }
         }
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
-        let side = &mut book.doq;
+        let side = book.side_mut(self.settings.transport);
         let held = std::iter::from_fn(|| self.queue.pop_due(u64::MAX));
         let held = held.filter(|due| matches!(due, Due::Answer { .. })).count();
         for connection in self.connections.values_mut().filter(|connection| !connection.is_over) {
             side.counts.held_at_stop += connection.unsent() as u64;
             side.connections.open_at_stop += 1;
-            connection.close(Instant::now(), NO_ERROR);
+            connection.close(Instant::now(), connection.codes.no_error);
             self.outbox.take_packets(&mut connection.quic);
         }
         side.counts.held_at_stop += held as u64;
@@ -165,13 +179,14 @@ impl QuicServer {
     fn round(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
-        let received = self.receive(&mut book.doq)?;
-        let had_due = self.process_due(&mut book.doq);
+        let side = book.side_mut(self.settings.transport);
+        let received = self.receive(side)?;
+        let had_due = self.process_due(side);
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable_by_key(|handle| handle.0);
         touched.dedup();
         for handle in touched.drain(..) {
-            self.progress(handle, &mut book.doq);
+            self.progress(handle, side);
         }
         self.touched = touched;
         self.outbox.send(&mut self.sender, &self.socket);
@@ -246,7 +261,8 @@ impl QuicServer {
         self.tls.resumed.store(false, Ordering::Relaxed);
         match self.endpoint.accept(incoming, now, &mut reply, config) {
             Ok((handle, quic)) => {
-                let mut connection = Connection::new(quic, self.next_serial, monotonic_ns());
+                let mut connection =
+                    Connection::new(quic, self.settings.transport, self.next_serial, monotonic_ns());
                 self.next_serial += 1;
                 connection.fault = fault;
                 connection.is_resumed = self.tls.resumed.load(Ordering::Relaxed);
@@ -318,8 +334,13 @@ impl QuicServer {
         }
         self.write_all(&mut connection, now_ns, side);
         let is_enough = self.has_answered_enough(&connection);
-        if is_enough && connection.writing.is_empty() && connection.unacknowledged == 0 {
-            self.end(&mut connection, End::OnCommand, Some(NO_ERROR), side);
+        let is_answered = is_enough && connection.writing.is_empty() && connection.unacknowledged == 0;
+        if is_answered || (connection.is_gone() && connection.is_idle()) {
+            let code = connection.codes.no_error;
+            self.end(&mut connection, End::OnCommand, Some(code), side);
+        }
+        if let Some(http) = &mut connection.http {
+            http.write_control(&mut connection.quic);
         }
         self.outbox.take_packets(&mut connection.quic);
         while let Some(event) = connection.quic.poll_endpoint_events() {
@@ -373,8 +394,8 @@ impl QuicServer {
                 };
                 self.end(connection, end, None, side);
             }
-            Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                while let Some(stream) = connection.quic.streams().accept(Dir::Bi) {
+            Event::Stream(StreamEvent::Opened { dir }) => {
+                while let Some(stream) = connection.quic.streams().accept(dir) {
                     self.read(handle, connection, stream, now_ns, side);
                 }
             }
@@ -411,7 +432,8 @@ impl QuicServer {
         }
         let message = match connection.read(stream) {
             Query::Nothing => return,
-            Query::Error => return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side),
+            Query::Error(code) => return self.end(connection, End::Rules, Some(code), side),
+            Query::Refused(status) => return refuse(connection, stream, status, side),
             Query::Message(message) => message,
         };
         if !std::mem::replace(&mut connection.is_asked, true) {
@@ -424,21 +446,26 @@ impl QuicServer {
             return;
         }
         self.frame.clear();
-        self.frame.extend_from_slice(&[0, 0]);
         let taken = match self.intake.process(&message, now_ns, side, &mut self.frame) {
             Err(Unanswered::Dropped) => return,
-            Err(Unanswered::NotAQuery) => {
-                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+            Err(Unanswered::NotAQuery) if connection.http.is_some() => {
+                return refuse(connection, stream, 400, side);
             }
-            Ok(_) if breaks_rules(&message) => {
+            Err(Unanswered::NotAQuery) => {
+                let code = connection.codes.protocol_error;
+                return self.end(connection, End::Rules, Some(code), side);
+            }
+            Ok(_) if connection.http.is_none() && breaks_rules(&message) => {
                 side.counts.lost_with_connection += 1;
-                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+                let code = connection.codes.protocol_error;
+                return self.end(connection, End::Rules, Some(code), side);
             }
             Ok(taken) => taken,
         };
-        let mut frame = std::mem::take(&mut self.frame);
-        let length = (frame.len() - 2) as u16; // the answer side keeps messages to 65,535 bytes
-        frame[..2].copy_from_slice(&length.to_be_bytes());
+        let frame = match connection.http {
+            Some(_) => http::response(&self.frame, taken.info.fault),
+            None => doq_response(&self.frame, taken.info.fault),
+        };
         let held_bytes = self.held_bytes + frame.len();
         let response = Response { stream, frame, info: taken.info };
         if taken.due_ns <= now_ns {
@@ -465,9 +492,13 @@ impl QuicServer {
         }
     }
 
-    fn begin(&mut self, connection: &mut Connection, mut response: Response, now_ns: u64, side: &mut Side) {
-        let Response { stream, frame, info } = &mut response;
+    fn begin(&mut self, connection: &mut Connection, response: Response, now_ns: u64, side: &mut Side) {
+        let Response { stream, frame, info } = &response;
         connection.answers += 1;
+        let code = connection.codes.internal_error;
+        if connection.http.is_some() {
+            note_status(info.fault, side);
+        }
         match info.fault {
             Some(Fault::StreamReset) => {
                 connection.reset(*stream);
@@ -475,18 +506,18 @@ impl QuicServer {
             }
             Some(Fault::Reset) => {
                 side.book_sent(info, now_ns);
-                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+                self.end(connection, End::ResetOnCommand, Some(code), side);
             }
             Some(Fault::Cut) => {
                 connection.begin_half(*stream, &frame[..frame.len() / 2]);
                 // In a packet of its own: closing drops what has not been sent.
                 self.outbox.take_packets(&mut connection.quic);
                 side.book_sent(info, now_ns);
-                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+                self.end(connection, End::ResetOnCommand, Some(code), side);
             }
-            Some(Fault::WrongLength) => {
-                let declared = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
-                frame[..2].copy_from_slice(&declared.to_be_bytes());
+            Some(Fault::GoAway) => {
+                let is_new = connection.http.as_mut().is_some_and(http::Http3::goaway);
+                side.connections.goaways += u64::from(is_new);
                 connection.begin(response, now_ns);
             }
             _ => connection.begin(response, now_ns),
@@ -517,6 +548,7 @@ impl QuicServer {
         let count = match end {
             _ if connection.fault == Some(ConnectionFault::TlsAlert) => &mut book.tls_alerts,
             End::OnCommand => &mut book.closed_on_command,
+            _ if connection.is_gone() => &mut book.closed_on_command,
             End::ResetOnCommand => &mut book.reset_on_command,
             _ if !connection.is_connected => &mut book.handshakes_failed,
             End::ByClient => &mut book.closed_by_client,
@@ -536,6 +568,30 @@ impl QuicServer {
     fn has_answered_enough(&self, connection: &Connection) -> bool {
         self.settings.close_after.is_some_and(|most| connection.answers >= most)
     }
+}
+
+/// Answers a request with a status and nothing else.
+fn refuse(connection: &mut Connection, stream: StreamId, status: u16, side: &mut Side) {
+    *side.statuses.entry(status).or_default() += 1;
+    connection.write_alone(stream, &http::refusal(status));
+}
+
+/// The status of a response with a message.
+fn note_status(fault: Option<Fault>, side: &mut Side) {
+    let status = match fault {
+        Some(Fault::StreamReset | Fault::Reset) => return,
+        Some(Fault::ServerError) => 500,
+        _ => 200,
+    };
+    *side.statuses.entry(status).or_default() += 1;
+}
+
+/// A message behind its length, as the fault of its query demands.
+fn doq_response(message: &[u8], fault: Option<Fault>) -> Vec<u8> {
+    let by = if fault == Some(Fault::WrongLength) { WRONG_LENGTH_BY } else { 0 };
+    // The answer side keeps messages to 65,535 bytes.
+    let declared = (message.len() + by).min(usize::from(u16::MAX)) as u16;
+    [&declared.to_be_bytes(), message].concat()
 }
 
 /// Whether a query violates RFC 9250: its ID is not 0 (§4.2.1), or it has the TCP keepalive option

@@ -7,7 +7,7 @@ mod allocations;
 use std::time::{Duration, Instant};
 
 use dnsdyno_responder::{Config, Responder, Transport as Served};
-use dnsdyno_transport::quic::QuicTransport;
+use dnsdyno_transport::quic::DoqTransport;
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{Batch, Description, Open, Pause, Sink, Transport, Wake, XdpDescription};
@@ -68,7 +68,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         proxy: None,
         seed: 1,
     };
-    let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);
+    let mut transport = DoqTransport::open_all(&description).unwrap().remove(0);
     transport.begin(0);
     let mut query = Vec::new();
     dnsdyno_wire::QueryForm::default().encode(b"\x03www\x07example\x00", 1, &mut query);
