@@ -4,7 +4,7 @@
 //! consecutive in the order of their symbols.
 
 /// Appends the decoded text to `out`; `None` where `bytes` are invalid.
-pub fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut code, mut length) = (0u32, 0usize);
     for byte in bytes {
         for bit in (0..8).rev() {

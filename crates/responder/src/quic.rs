@@ -548,8 +548,8 @@ impl QuicServer {
         let count = match end {
             _ if connection.fault == Some(ConnectionFault::TlsAlert) => &mut book.tls_alerts,
             End::OnCommand => &mut book.closed_on_command,
-            _ if connection.is_gone() => &mut book.closed_on_command,
             End::ResetOnCommand => &mut book.reset_on_command,
+            _ if connection.is_gone() => &mut book.closed_on_command,
             _ if !connection.is_connected => &mut book.handshakes_failed,
             End::ByClient => &mut book.closed_by_client,
             End::Idle => &mut book.closed_idle,

@@ -202,8 +202,11 @@ impl Connection {
     /// Writes a short response that is no answer, and ends the stream.
     pub(crate) fn write_alone(&mut self, stream: StreamId, frame: &[u8]) {
         let mut send = self.quic.send_stream(stream);
-        if send.write(frame).is_ok_and(|count| count == frame.len()) && send.finish().is_ok() {
+        let is_written = send.write(frame).is_ok_and(|count| count == frame.len());
+        if is_written && send.finish().is_ok() {
             self.unacknowledged += 1;
+        } else {
+            self.reset(stream);
         }
     }
 
