@@ -16,8 +16,12 @@
 //! library accepts early data only once for a ticket.
 
 mod connection;
+mod ending;
 mod http;
 mod outbox;
+mod query;
+mod responses;
+mod settings;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -32,22 +36,23 @@ use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::thread::set_timer_slack_ns;
 use dnsdyno_sys::udp::{Addresses, Receiver, Sender};
-use domain::base::Message;
-use domain::base::opt::TcpKeepalive;
 use quinn_proto::{
     ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Endpoint, EndpointConfig, Event,
     Incoming, StreamEvent, StreamId, VarInt,
 };
 
 use crate::book::Side;
-use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
+use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS};
 use crate::intake::{Intake, Unanswered};
-use crate::kind::Transport;
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
 use crate::tls::QuicTls;
-use connection::{Connection, KeptBack, Progress, Query, Response};
+use connection::{Connection, KeptBack, Progress, Response};
+use ending::End;
 use outbox::Outbox;
+use query::Query;
+use responses::{breaks_rules, note_status, refuse};
+pub(crate) use settings::{QuicSettings, protocol_of};
 
 /// Serves one UDP socket with QUIC.
 pub(crate) struct QuicServer {
@@ -75,32 +80,12 @@ pub(crate) struct QuicServer {
     frame: Vec<u8>,
 }
 
-/// Limits of the QUIC server.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct QuicSettings {
-    /// [`Transport::Doq`] or [`Transport::Doh3`].
-    pub(crate) transport: Transport,
-    pub(crate) connections_max: usize,
-    pub(crate) close_after: Option<u64>,
-}
-
 /// What is due at an instant.
 enum Due {
     /// A response.
     Answer { handle: ConnectionHandle, serial: u64, response: Response },
     /// A timer of a connection.
     Timer { handle: ConnectionHandle, serial: u64 },
-}
-
-/// How a connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    ByClient,
-    Idle,
-    Lost,
-    Rules,
-    OnCommand,
-    ResetOnCommand,
 }
 
 impl QuicServer {
@@ -139,12 +124,6 @@ impl QuicServer {
             epoch: (Instant::now(), monotonic_ns()),
             frame: Vec::new(),
         })
-    }
-
-    /// The name of the protocol in the handshake (ALPN), and how many unidirectional streams a client may open: over DoQ
-    /// none (RFC 9250 §4.2), over HTTP/3 three, and some of types that nobody knows.
-    pub(crate) fn protocol_of(transport: Transport) -> (&'static [u8], u32) {
-        if transport == Transport::Doh3 { (b"h3", 8) } else { (b"doq", 0) }
     }
 
     /// Serves until it is stopped; then closes all connections.
@@ -462,10 +441,7 @@ impl QuicServer {
             }
             Ok(taken) => taken,
         };
-        let frame = match connection.http {
-            Some(_) => http::response(&self.frame, taken.info.fault),
-            None => doq_response(&self.frame, taken.info.fault),
-        };
+        let frame = responses::response(connection, &self.frame, taken.info.fault);
         let held_bytes = self.held_bytes + frame.len();
         let response = Response { stream, frame, info: taken.info };
         if taken.due_ns <= now_ns {
@@ -544,19 +520,7 @@ impl QuicServer {
         if std::mem::replace(&mut connection.is_over, true) {
             return;
         }
-        let book = &mut side.connections;
-        let count = match end {
-            _ if connection.fault == Some(ConnectionFault::TlsAlert) => &mut book.tls_alerts,
-            End::OnCommand => &mut book.closed_on_command,
-            End::ResetOnCommand => &mut book.reset_on_command,
-            _ if connection.is_gone() => &mut book.closed_on_command,
-            _ if !connection.is_connected => &mut book.handshakes_failed,
-            End::ByClient => &mut book.closed_by_client,
-            End::Idle => &mut book.closed_idle,
-            End::Lost => &mut book.lost,
-            End::Rules => &mut book.closed_for_error,
-        };
-        *count += 1;
+        end.book(connection, &mut side.connections);
         side.counts.lost_with_connection += connection.unsent() as u64;
         connection.writing.clear();
         connection.kept_back = None;
@@ -568,40 +532,6 @@ impl QuicServer {
     fn has_answered_enough(&self, connection: &Connection) -> bool {
         self.settings.close_after.is_some_and(|most| connection.answers >= most)
     }
-}
-
-/// Answers a request with a status and nothing else.
-fn refuse(connection: &mut Connection, stream: StreamId, status: u16, side: &mut Side) {
-    *side.statuses.entry(status).or_default() += 1;
-    connection.write_alone(stream, &http::refusal(status));
-}
-
-/// The status of a response with a message.
-fn note_status(fault: Option<Fault>, side: &mut Side) {
-    let status = match fault {
-        Some(Fault::StreamReset | Fault::Reset) => return,
-        Some(Fault::ServerError) => 500,
-        _ => 200,
-    };
-    *side.statuses.entry(status).or_default() += 1;
-}
-
-/// A message behind its length, as the fault of its query demands.
-fn doq_response(message: &[u8], fault: Option<Fault>) -> Vec<u8> {
-    let by = if fault == Some(Fault::WrongLength) { WRONG_LENGTH_BY } else { 0 };
-    // The answer side keeps messages to 65,535 bytes.
-    let declared = (message.len() + by).min(usize::from(u16::MAX)) as u16;
-    [&declared.to_be_bytes(), message].concat()
-}
-
-/// Whether a query violates RFC 9250: its ID is not 0 (§4.2.1), or it has the TCP keepalive option
-/// (§5.5.2).
-fn breaks_rules(message: &[u8]) -> bool {
-    let asks_keepalive = || {
-        let opt = Message::from_octets(message).ok()?.opt()?;
-        opt.opt().iter::<TcpKeepalive>().next()
-    };
-    message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
 }
 
 /// Pieces in one receive call.

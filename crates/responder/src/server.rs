@@ -13,7 +13,7 @@ use crate::config::{Config, Error};
 use crate::faults::FaultsError;
 use crate::intake::{FirstQuery, Intake};
 use crate::kind::Transport;
-use crate::quic::{QuicServer, QuicSettings};
+use crate::quic::{QuicServer, QuicSettings, protocol_of};
 use crate::shared::SharedBook;
 use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_tcp};
 use crate::stream::{StreamServer, StreamSettings};
@@ -216,7 +216,7 @@ impl Running {
         listen: SocketAddr,
         intake: Intake,
     ) -> Result<SocketAddr, Error> {
-        let tls = identity.quic_config(&config.tls, config.idle, QuicServer::protocol_of(transport))?;
+        let tls = identity.quic_config(&config.tls, config.idle, protocol_of(transport))?;
         let socket = open_alone(config, transport, listen)?;
         let address = socket.local_addr().map_err(Error::Start)?;
         self.udp_sockets.push(socket.try_clone().map_err(Error::Start)?);

@@ -8,6 +8,7 @@ use dnsdyno_http::h3::code;
 use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
 
 use super::http::Http3;
+use super::query::Query;
 use crate::book::ResponseInfo;
 use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault};
 use crate::kind::Transport;
@@ -71,19 +72,6 @@ pub(crate) struct Response {
 pub(crate) struct KeptBack {
     pub(crate) response: Response,
     pub(crate) until_ns: u64,
-}
-
-/// The result of reading a stream.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Query {
-    /// A whole message.
-    Message(Vec<u8>),
-    /// Not yet.
-    Nothing,
-    /// A request that gets a response with this status.
-    Refused(u16),
-    /// The client violates the protocol: the connection ends with this code.
-    Error(VarInt),
 }
 
 /// The result of writing to a stream.

@@ -10,7 +10,7 @@ use dnsdyno_http::h3::unidirectional::{Incoming, Peer, Reader, Said, put_control
 use dnsdyno_http::h3::{Request, RequestHead, Wrong};
 use quinn_proto::{Dir, ReadError, StreamId, VarInt};
 
-use super::connection::Query;
+use super::query::Query;
 use crate::doh::{Asked, HEADER_BYTES, check};
 use crate::faults::{Fault, WRONG_LENGTH_BY};
 use crate::freshness::freshness_s;

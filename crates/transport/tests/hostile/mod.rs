@@ -341,8 +341,10 @@ impl<T: Transport + Open> Meeting<T> {
         }
     }
 
-    /// The query with this ID has timed out.
+    /// The query with this ID times out, once the connection is established and so it was sent.
     pub(crate) fn expire(&mut self, id: u16) {
+        let is_established = |event: &ConnectionEvent| matches!(event, ConnectionEvent::Established { .. });
+        self.until("a connection", |seen| seen.events.iter().any(is_established));
         self.seen.expired.push(id);
         self.transport.expired(0, id);
     }
