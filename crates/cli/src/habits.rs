@@ -170,6 +170,7 @@ const HABITS: &[Habit] = &[
     habit("--file", "the file of queries is `-d {}`", "queries.txt"),
     habit("--h3", "DNS over HTTP/3 is `--transport doh3`", ""),
     habit("--host", "the server is `-s {}`", "192.0.2.1"),
+    habit("--http3", "DNS over HTTP/3 is `--transport doh3`", ""),
     habit("--in-flight", "the number of outstanding queries is `--outstanding {}`", "100"),
     habit("--input", "the file of queries is `-d {}`", "queries.txt"),
     habit("--limit", "the length of the run is `--for {}`, its number of queries --count", "30s"),
