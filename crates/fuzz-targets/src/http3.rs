@@ -5,8 +5,8 @@ use dnsdyno_http::h3::unidirectional::{Incoming, Peer, Reader, Said};
 use dnsdyno_http::h3::{Request, Response, Wrong};
 use dnsdyno_http::{OtherType, put_integer, put_string};
 
-/// Octets of a stream. The first byte says whose: a response, a request, or what a server or a client says over a stream
-/// of its own; and in pieces of which size they are received.
+/// Octets of a stream. The first byte says whose: a response, a request, or what a server or a client says over a
+/// stream of its own; and in pieces of which size they are received.
 ///
 /// # Panics
 /// Where the pieces make a difference, or more is held than the bounds allow.

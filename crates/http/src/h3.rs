@@ -5,8 +5,8 @@
 //!   unidirectional stream: type, then SETTINGS, GOAWAY ... or what QPACK says        unidirectional
 //! ```
 //!
-//! The table of QPACK has a capacity of 0 on both sides, which is what a peer gets that announces nothing. So no section
-//! of fields waits for another, and streams for the instructions of QPACK are not opened (RFC 9204, 4.2).
+//! The table of QPACK has a capacity of 0 on both sides, which is what a peer gets that announces nothing. So no
+//! section of fields waits for another, and streams for the instructions of QPACK are not opened (RFC 9204, 4.2).
 
 pub mod code;
 pub mod frame;

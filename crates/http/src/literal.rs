@@ -91,7 +91,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(bits in 1..8u32, value in 0..1usize << 28, text in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn what_is_written_is_read(
+            bits in 1..8u32,
+            value in 0..1usize << 28,
+            text in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
             let mut block = Vec::new();
             put_integer(&mut block, 0, bits, value);
             put_string(&mut block, &text);

@@ -33,6 +33,7 @@ mod open;
 mod outbox;
 mod peer;
 mod receiving;
+mod reporting;
 mod sending;
 mod state;
 mod timers;

@@ -1,5 +1,5 @@
-//! DoH/3 against a server that does what RFC 9114 and RFC 9204 forbid, and what nobody expects. What it sends is written
-//! here octet by octet.
+//! DoH/3 against a server that does what RFC 9114 and RFC 9204 forbid, and what nobody expects. What it sends is
+//! written here octet by octet.
 
 mod hostile;
 

@@ -1,5 +1,5 @@
-//! A query over an open connection of DoQ or DoH/3 allocates no memory in this crate. `quinn-proto` allocates memory for
-//! each stream and packet, which this test counts and bounds.
+//! A query over an open connection of DoQ or DoH/3 allocates no memory in this crate. `quinn-proto` allocates memory
+//! for each stream and packet, which this test counts and bounds.
 
 #[path = "../../sys/tests/allocations/mod.rs"]
 mod allocations;

@@ -29,8 +29,8 @@ pub fn is_reserved(kind: u64) -> bool {
     matches!(kind, 2 | 6 | 8 | 9)
 }
 
-/// Finds the frames of one stream. Payloads are handed on in the pieces that they arrive in, so it holds nothing but the
-/// beginning of a frame.
+/// Finds the frames of one stream. Payloads are handed on in the pieces that they arrive in, so it holds nothing but
+/// the beginning of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frames {
     header: [u8; LONGEST_HEADER],

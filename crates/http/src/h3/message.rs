@@ -50,8 +50,8 @@ pub enum Wrong {
 }
 
 impl Message {
-    /// Takes the next octets. `read` reads a section of fields; the second argument says whether it is trailers. Returns
-    /// how many frames brought nothing of the message.
+    /// Takes the next octets. `read` reads a section of fields; the second argument says whether it is trailers.
+    /// Returns how many frames brought nothing of the message.
     #[inline]
     pub(super) fn take(
         &mut self,

@@ -11,8 +11,8 @@ pub(crate) struct QuicSettings {
     pub(crate) close_after: Option<u64>,
 }
 
-/// The name of the protocol in the handshake (ALPN), and how many unidirectional streams a client may open: over DoQ none
-/// (RFC 9250 §4.2), over HTTP/3 three, and some of types that nobody knows.
+/// The name of the protocol in the handshake (ALPN), and how many unidirectional streams a client may open: over DoQ
+/// none (RFC 9250 §4.2), over HTTP/3 three, and some of types that nobody knows.
 pub(crate) fn protocol_of(transport: Transport) -> (&'static [u8], u32) {
     if transport == Transport::Doh3 { (b"h3", 8) } else { (b"doq", 0) }
 }

@@ -84,15 +84,6 @@ impl<P: Protocol> QuicTransport<P> {
         }
     }
 
-    /// A query of this client was outstanding, and has ended without a response.
-    pub(super) fn note_ended(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        client.outstanding = client.outstanding.saturating_sub(1);
-        if client.phase == Phase::Open && client.is_spent(self.limit) {
-            self.close_complete(channel);
-        }
-    }
-
     /// The server takes no more queries over this connection, and has not processed those of streams from `number` on.
     pub(super) fn go_away(&mut self, channel: usize, number: u64, at_ns: u64) {
         let client = &mut self.clients[channel];

@@ -1,5 +1,5 @@
-//! One QUIC connection: each query on a stream of its own, its response on the same stream (RFC 9250, 4.2; RFC 9114, 4).
-//! What else is on a stream, its [`Protocol`] knows.
+//! One QUIC connection: each query on a stream of its own, its response on the same stream (RFC 9250, 4.2; RFC 9114,
+//! 4). What else is on a stream, its [`Protocol`] knows.
 //!
 //! ```text
 //!   stream 0, 4, 8 ... of QUIC:    ended │ open │ ended │ open │ open │ ──► the next to be opened
@@ -64,16 +64,16 @@ pub trait Protocol: Default + Send + 'static {
         Arrival::Nothing
     }
 
-    /// Reads what was received on a stream. A complete message is put into `turn.message`, with the ID that the worker
-    /// gave the query.
+    /// Reads what was received on a stream. A complete message is put into `turn.message`, with the ID that the
+    /// worker gave the query.
     fn read<K: Sink>(
         connection: &mut Connection<Self>,
         stream: StreamId,
         turn: &mut Turn<'_, Self, K>,
     ) -> Arrival;
 
-    /// Of the last response, which is no DNS message, in words for a user; `None` where the connection is not usable after
-    /// one.
+    /// Of the last response, which is no DNS message, in words for a user; `None` where the connection is not usable
+    /// after one.
     fn garbage_words(_shared: &Self::Shared) -> Option<String> {
         None
     }

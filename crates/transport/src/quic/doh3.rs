@@ -1,13 +1,13 @@
-//! DNS over HTTP/3 on the streams of a connection (RFC 8484, RFC 9114): a request and its response on each, and what the
-//! server says over streams of its own.
+//! DNS over HTTP/3 on the streams of a connection (RFC 8484, RFC 9114): a request and its response on each, and what
+//! the server says over streams of its own.
 //!
 //! ```text
 //!   query ─► HEADERS (, DATA) ─► stream 0, 4, 8 ... ─► HEADERS, DATA ─► response, or why there is none
 //!                  SETTINGS ─► our control stream, and the server's ─► GOAWAY
 //! ```
 //!
-//! A request refers to the static table of QPACK and has the rest as literals: without a dynamic table no response waits
-//! for another stream.
+//! A request refers to the static table of QPACK and has the rest as literals: without a dynamic table no response
+//! waits for another stream.
 
 use std::collections::HashMap;
 

@@ -23,7 +23,7 @@ use crate::explained::Explained;
 use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
-use crate::{ConnectionEvent, Peer, Sink};
+use crate::{ConnectionEvent, Peer};
 
 /// One worker's clients.
 pub struct QuicTransport<P: Protocol> {
@@ -155,30 +155,6 @@ impl<P: Protocol> QuicTransport<P> {
         let has_more = !self.touched.is_empty() || self.sockets.iter().any(|sending| sending.is_full);
         let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
-    }
-
-    /// Reports events, in order. A client whose connection has ended can send again from here on.
-    pub(super) fn report(&mut self, sink: &mut impl Sink) {
-        if self.reused > 0 {
-            sink.reused(std::mem::take(&mut self.reused));
-        }
-        for i in 0..self.failed.len() {
-            let (channel, StreamQuery { id, at_ns }, why) = self.failed[i];
-            // One that has timed out before is not outstanding any more.
-            if sink.stream_failed(channel as usize, id, at_ns, why) {
-                self.note_ended(channel as usize);
-            }
-        }
-        self.failed.clear();
-        for i in 0..self.news.len() {
-            let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionEvent::Failed(_) | ConnectionEvent::Ended { .. }) {
-                self.clients[channel as usize].vacate();
-                self.enqueue(channel as usize);
-            }
-            sink.connection(channel as usize, at_ns, news);
-        }
-        self.news.clear();
     }
 
     pub(super) fn enqueue(&mut self, channel: usize) {

@@ -86,7 +86,8 @@ fn every_transport_can_be_in_a_mix_with_its_own_port() {
     let port = |transport| server.addresses_of(transport)[0].port();
     let [dot, doh, doq, doh3] = [Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3].map(port);
     let load = format!(
-        "--mix udp=30,tcp=20,dot@{dot}=20,doh@{doh}=10,doq@{doq}=10,doh3@{doh3}=10 --insecure --rate 1k --for 2s --clients 12"
+        "--mix udp=30,tcp=20,dot@{dot}=20,doh@{doh}=10,doq@{doq}=10,doh3@{doh3}=10 --insecure --rate 1k --for 2s \
+         --clients 12"
     );
     let (digest, book) = measured(&work, server, &load);
     assert_eq!(digest.tally().ends.answered, 2_000, "{:?}", digest.tally().ends);
