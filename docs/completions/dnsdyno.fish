@@ -55,7 +55,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "install-links" -d '
 complete -c dnsdyno -n "__fish_dnsdyno_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH and DoH/3 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
 v4\t''
 v6\t''"
@@ -115,18 +115,20 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s l -l for -d 'End
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2), doq or doh3 (HTTP/3) [default: udp]' -r -f -a "udp\t''
 tcp\t''
 udp+tcp\t''
 dot\t''
 doh\t''
-doq\t''"
+doq\t''
+doh3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
 tcp=\t''
 udp+tcp=\t''
 dot=\t''
 doh=\t''
-doq=\t''"
+doq=\t''
+doh3=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
@@ -246,7 +248,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l most-errors 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l errors -d 'What an error is: metrics of --expect that count queries or responses [default: loss,servfail,refused]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH and DoH/3 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
 v4\t''
 v6\t''"
@@ -305,18 +307,20 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s l -l for -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2), doq or doh3 (HTTP/3) [default: udp]' -r -f -a "udp\t''
 tcp\t''
 udp+tcp\t''
 dot\t''
 doh\t''
-doq\t''"
+doq\t''
+doh3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
 tcp=\t''
 udp+tcp=\t''
 dot=\t''
 doh=\t''
-doq=\t''"
+doq=\t''
+doh3=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
@@ -454,7 +458,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l per-client -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l repeats -d 'With --method rfc2544 and rfc8219: how often the search is made [default: 20]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH and DoH/3 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
 v4\t''
 v6\t''"
@@ -513,18 +517,20 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s l -l for -d 'En
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r -f -a "udp\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2), doq or doh3 (HTTP/3) [default: udp]' -r -f -a "udp\t''
 tcp\t''
 udp+tcp\t''
 dot\t''
 doh\t''
-doq\t''"
+doq\t''
+doh3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
 tcp=\t''
 udp+tcp=\t''
 dot=\t''
 doh=\t''
-doq=\t''"
+doq=\t''
+doh3=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
@@ -645,7 +651,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l afterwards -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l namespace -d 'With --keeper: in this network namespace' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH 443]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s p -l port -d 'The server\'s port [default: 53; DoT and DoQ 853, DoH and DoH/3 443]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s f -l family -d 'Use only addresses of this family: any, v4 or v6' -r -f -a "any\t''
 v4\t''
 v6\t''"
@@ -704,13 +710,14 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s l -l for -d 'En
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l count -d 'End after this many queries' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s n -l passes -d 'End after this many passes through the file' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s t -l timeout -d 'How long to wait for a response [default: 5s]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq [default: udp]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s m -l transport -d 'udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2), doq or doh3 (HTTP/3) [default: udp]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l mix -d 'Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by default encrypted transports use their usual port, the others the server\'s' -r -f -a "udp=\t''
 tcp=\t''
 udp+tcp=\t''
 dot=\t''
 doh=\t''
-doq=\t''"
+doq=\t''
+doh3=\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l queries-per-connection -l num-queries-per-conn -d 'Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l idle-timeout -d 'Close a connection without outstanding queries after this time [default: never]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l proxy-protocol -d 'Announce another source address to the server (PROXY protocol 2), as a load balancer does: ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client' -r
@@ -942,10 +949,11 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l for -d 'End 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l dot -d 'Also serve DNS over TLS at this address and port; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l doh -d 'Also serve DNS over HTTP/2 at this address and port, path /dns-query; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l doq -d 'Also serve DNS over QUIC at this address and port; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l doh3 -d 'Also serve DNS over HTTP/3 at this address and port, path /dns-query; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l cert -d 'Certificate chain (PEM) [default: one is created for localhost and the addresses]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l key -d 'Private key of the certificate (PEM)' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l write-ca -d 'Write the CA certificate for clients to this file (PEM) before listening' -r -F
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l tls-version -d 'Support only this version of TLS (DoQ always uses 1.3)' -r -f -a "1.2\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l tls-version -d 'Support only this version of TLS (DoQ and DoH/3 always use 1.3)' -r -f -a "1.2\t''
 1.3\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l idle -d 'Close connections without outstanding queries after this time' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l max-connections -d 'Maximum number of connections on an address; further ones are closed when accepted' -r
@@ -970,9 +978,9 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l cut -d 'Shar
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l wrong-length -d 'Share of queries whose response declares 16 bytes more than it has' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l dribble -d 'Share of queries whose response is sent one byte at a time' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l reorder -d 'Share of queries whose response is sent after the next one on the connection' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l http-500 -d 'Share of queries over DoH that get status 500' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l stream-reset -d 'Share of queries over DoH and DoQ whose stream is reset' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l goaway -d 'Share of queries over DoH on which GOAWAY is sent' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l http-500 -d 'Share of queries over DoH and DoH/3 that get status 500' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l stream-reset -d 'Share of queries over DoH, DoQ and DoH/3 whose stream is reset' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l goaway -d 'Share of queries over DoH and DoH/3 on which GOAWAY is sent' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l close-after -d 'Close each connection regularly after K responses' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l silent -d 'Share of connections that are accepted and never answered' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l no-handshake -d 'Share of encrypted connections whose handshake gets no reply' -r
@@ -985,7 +993,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l book -d 'Wri
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l share-port -d 'Let other responders listen on the same ports: the kernel distributes clients (SO_REUSEPORT)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l no-tcp -d 'Serve UDP only'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l no-resumption -d 'Disable session resumption: each connection needs a full handshake'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l early-data -d 'Accept early data (0-RTT) over DoT and DoQ'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l early-data -d 'Accept early data (0-RTT) over DoT, DoQ and DoH/3'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l truncate -d 'Over UDP send only truncated responses (TC=1, no records)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l xdp -d 'Answer plain queries in the kernel, in the driver of --interface; others are passed to the sockets'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l buckets -d 'Include the histogram buckets of the delays in the counts'

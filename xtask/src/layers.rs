@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("measure", 2),
     ("capture", 3),
     ("clients", 3),
+    ("http", 3),
     ("servers", 3),
     ("queries", 4),
     ("zones", 4),

@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
     of_verb("run", "transport", transports),
     of_verb("find", "transport", transports),
     of_verb("qualify", "transport", transports),
-    row("mix", || vec!["udp=", "tcp=", "udp+tcp=", "dot=", "doh=", "doq="]),
+    row("mix", || vec!["udp=", "tcp=", "udp+tcp=", "dot=", "doh=", "doq=", "doh3="]),
     row("tcp_edns", || vec!["same", "none"]),
     row("tls_version", || vec!["1.2", "1.3"]),
     row("http_method", || vec!["get", "post"]),
@@ -74,7 +74,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn transports() -> Vec<&'static str> {
-    vec!["udp", "tcp", "udp+tcp", "dot", "doh", "doq"]
+    vec!["udp", "tcp", "udp+tcp", "dot", "doh", "doq", "doh3"]
 }
 
 fn watched() -> Vec<&'static str> {

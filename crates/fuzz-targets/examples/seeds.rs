@@ -20,6 +20,12 @@ fn main() {
         let blocks = blocks.iter().flat_map(|block| lengthened(&[], block));
         keep("hpack", name, &blocks.collect::<Vec<u8>>());
     }
+    for (name, stream) in HTTP3_STREAMS {
+        keep("http3_stream", name, stream);
+    }
+    for (name, section) in SECTIONS {
+        keep("qpack", name, section);
+    }
     for (name, packets) in PACKETS {
         let packets = packets.iter().flat_map(|packet| lengthened(&[], packet));
         keep("quic_packets", name, &packets.collect::<Vec<u8>>());
@@ -179,6 +185,23 @@ const BLOCKS: &[(&str, &[&[u8]])] = &[
 ];
 
 /// Packets of a server: version negotiation, Retry, Initial, Handshake, a short header, two in one datagram.
+/// Streams of HTTP/3: whose and in which pieces, and the octets.
+const HTTP3_STREAMS: [(&str, &[u8]); 5] = [
+    ("response", b"\x0c\x01\x04\0\0\xd9\xec\0\x0c\0\0\x80\0\0\0\0\0\0\0\0\0"),
+    ("hints-and-trailers", b"\x08\x01\x03\0\0\xd8\x21\x01x\x01\x04\0\0\xd9\xec\0\x02ab\x01\x02\0\0"),
+    ("request", b"\x05\x01\x0c\0\0\xd4\xd7\x50\x01a\x51\x02/q\xec\0\x03abc"),
+    ("server-control", b"\x02\0\x04\x04\x06\x01\x01\0\x07\x01\x08\x07\x01\x04"),
+    ("client-decoder", b"\x03\x03\x41\x7f\x81\x01"),
+];
+
+/// Sections of fields of QPACK.
+const SECTIONS: [(&str, &[u8]); 4] = [
+    ("entries", b"\0\0\xd9\xec\xff\x23"),
+    ("literal-value", b"\0\0\x51\x0b/index.html\x5f\x1d\x87\x49\x7c\xa5\x89\xd3\x4d\x1f"),
+    ("literal-name", b"\0\0\x2f\0\xf2\xb4\x9e\xaa\x1d\x26\x27\x01\x31"),
+    ("dynamic", b"\x02\0\x80\x10"),
+];
+
 const PACKETS: &[(&str, &[&[u8]])] = &[
     ("version-negotiation", &[b"\x80\0\0\0\0\x08abcdefgh\0\0\0\0\x02\x6b\x33\x43\xcf"]),
     ("retry", &[b"\xf0\0\0\0\x01\x08abcdefgh\x04wxyztoken0123456789abcdef"]),

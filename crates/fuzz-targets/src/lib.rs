@@ -6,6 +6,7 @@
 
 mod capture;
 mod folder;
+mod http3;
 mod messages;
 mod note;
 mod plan;
@@ -17,6 +18,7 @@ mod statistics;
 
 pub use capture::{dnstap, pcap};
 pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
+pub use http3::{http3_stream, qpack};
 pub use messages::{checked_response, updates};
 pub use note::pending_note;
 pub use plan::plan;
@@ -35,6 +37,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tls_records", tls_records),
     ("http2_frames", http2_frames),
     ("hpack", hpack),
+    ("http3_stream", http3_stream),
+    ("qpack", qpack),
     ("quic_packets", quic_packets),
     ("doq_stream", doq_stream),
     ("run_file", run_file),

@@ -33,7 +33,7 @@ pub struct Draft {
     /// File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub servers: Option<String>,
-    /// The server's port [default: 53; DoT and DoQ 853, DoH 443]
+    /// The server's port [default: 53; DoT and DoQ 853, DoH and DoH/3 443]
     #[arg(value_parser = number::<u16>, short, long, help_heading = SERVER)]
     pub port: Option<u16>,
     /// Use only addresses of this family: any, v4 or v6
@@ -239,8 +239,8 @@ pub struct Draft {
     #[arg(short = 't', long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub timeout: Option<String>,
-    /// udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq
-    /// [default: udp]
+    /// udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2), doq or
+    /// doh3 (HTTP/3) [default: udp]
     #[arg(short = 'm', long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
     pub transport: Option<TransportKind>,
     /// Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by
@@ -443,7 +443,7 @@ const SERVER: &str = "Server";
 const QUERIES: &str = "Queries";
 const MESSAGES: &str = "Messages (flags, EDNS, TSIG)";
 const TRANSPORT: &str = "Transport";
-const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
+const ENCRYPTION: &str = "Encryption (with --transport dot, doh, doq or doh3)";
 const GENERATOR: &str = "Generator";
 const BACKEND: &str = "Network path";
 const PASS: &str = "Pass or fail";

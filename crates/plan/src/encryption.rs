@@ -74,7 +74,7 @@ impl EncryptionPlan {
             http_method: draft.http_method.unwrap_or_default(),
             http_path: http_path.unwrap_or_else(|| USUAL_PATH.to_owned()),
         };
-        if transports.contains(&TransportKind::Doh) {
+        if transports.iter().any(|kind| kind.is_http()) {
             draft.http_method = Some(plan.http_method);
             draft.http_path = Some(plan.http_path.clone());
         }

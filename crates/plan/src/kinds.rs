@@ -26,6 +26,9 @@ pub enum TransportKind {
     Doh,
     /// QUIC, a stream for each query (RFC 9250).
     Doq,
+    /// HTTP/3 over QUIC, a stream for each query (RFC 8484, RFC 9114).
+    #[serde(alias = "h3")]
+    Doh3,
     /// Several by weight; set by `mix`.
     #[serde(skip_deserializing)]
     Mix,
@@ -44,7 +47,17 @@ impl TransportKind {
 
     /// Whether messages are encrypted.
     pub fn is_encrypted(self) -> bool {
-        matches!(self, TransportKind::Dot | TransportKind::Doh | TransportKind::Doq)
+        matches!(self, TransportKind::Dot) || self.is_http() || self.is_quic()
+    }
+
+    /// Whether a query is a request of HTTP.
+    pub fn is_http(self) -> bool {
+        matches!(self, TransportKind::Doh | TransportKind::Doh3)
+    }
+
+    /// Whether connections are those of QUIC.
+    pub fn is_quic(self) -> bool {
+        matches!(self, TransportKind::Doq | TransportKind::Doh3)
     }
 
     /// The port that servers listen on.
@@ -52,7 +65,7 @@ impl TransportKind {
         match self {
             TransportKind::Udp | TransportKind::Tcp | TransportKind::UdpTcp | TransportKind::Mix => 53,
             TransportKind::Dot | TransportKind::Doq => 853,
-            TransportKind::Doh => 443,
+            TransportKind::Doh | TransportKind::Doh3 => 443,
         }
     }
 }
@@ -67,8 +80,9 @@ impl FromStr for TransportKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<TransportKind, String> {
-        from_word(text)
-            .ok_or_else(|| format!("`{text}` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq"))
+        from_word(text).ok_or_else(|| {
+            format!("`{text}` is not a transport: use udp, tcp, udp+tcp, dot, doh, doq or doh3")
+        })
     }
 }
 
@@ -174,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_name_is_read_as_it_is_written_and_no_other() {
-        for kind in ["udp", "tcp", "udp+tcp", "dot", "doh", "doq"] {
+        for kind in ["udp", "tcp", "udp+tcp", "dot", "doh", "doq", "doh3"] {
             assert_eq!(kind.parse::<TransportKind>().map(|kind| kind.to_string()).as_deref(), Ok(kind));
         }
         assert_eq!(TransportKind::Mix.to_string(), "mix");
@@ -182,7 +196,7 @@ mod tests {
         assert_eq!(("v6".parse(), "Get".parse()), (Ok(Family::V6), Ok(HttpMethod::Get)));
         // As dnsperf names them.
         assert_eq!(("inet".parse(), "inet6".parse()), (Ok(Family::V4), Ok(Family::V6)));
-        assert_eq!("tls".parse(), Ok(TransportKind::Dot));
+        assert_eq!(("tls".parse(), "h3".parse()), (Ok(TransportKind::Dot), Ok(TransportKind::Doh3)));
         assert_eq!("1.2".parse(), Ok(TlsVersions::Only12));
         assert!("Any".parse::<TlsVersions>().is_err_and(|error| error.contains("1.2 or 1.3")));
     }

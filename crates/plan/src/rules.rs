@@ -8,7 +8,7 @@ use crate::error::PlanError;
 use crate::groups::Group;
 use crate::kinds::TlsVersions::Only12;
 use crate::kinds::TransportKind;
-use crate::kinds::TransportKind::{Doh, Doq, Udp, UdpTcp};
+use crate::kinds::TransportKind::{Udp, UdpTcp};
 
 impl Draft {
     fn is_signed(&self) -> bool {
@@ -67,6 +67,14 @@ struct Run<'a> {
 impl Run<'_> {
     fn has(&self, kind: TransportKind) -> bool {
         self.transports.contains(&kind)
+    }
+
+    fn has_http(&self) -> bool {
+        self.transports.iter().any(|kind| kind.is_http())
+    }
+
+    fn has_quic(&self) -> bool {
+        self.transports.iter().any(|kind| kind.is_quic())
     }
 
     /// Whether a capture is replayed at the instants at which it was captured.
@@ -241,7 +249,7 @@ const RULES: &[Rule] = &[
         WHOLE_UPDATES,
     ),
     option("proxy-protocol", |d| d.proxy_protocol.is_some(), |run| !run.has_xdp(), NO_PROXY_XDP),
-    option("proxy-protocol", |d| d.proxy_protocol.is_some(), |run| !run.has(Doq), NO_PROXY_QUIC),
+    option("proxy-protocol", |d| d.proxy_protocol.is_some(), |run| !run.has_quic(), NO_PROXY_QUIC),
     choices(Group::Connections, |run| run.connects(), CONNECTIONS),
     option("local-address", Draft::has_local_prefix, |run| run.connects(), CONNECTIONS),
     option("send-only", |d| d.send_only == Some(true), |run| !run.connects(), SENDING_ONLY),
@@ -251,8 +259,8 @@ const RULES: &[Rule] = &[
     option("any-source", |d| d.any_source == Some(true), |run| !run.has_xdp(), FILTERED),
     option("any-source", |d| d.any_source == Some(true), |run| run.draft.send_only != Some(true), ANSWERED),
     choices(Group::Encryption, |run| run.is_encrypted(), ENCRYPTED),
-    choices(Group::Http, |run| run.has(Doh), HTTP),
-    option("tls-version 1.2", |d| d.tls_version == Some(Only12), |run| !run.has(Doq), QUIC),
+    choices(Group::Http, |run| run.has_http(), HTTP),
+    option("tls-version 1.2", |d| d.tls_version == Some(Only12), |run| !run.has_quic(), QUIC),
     option("early-data", |d| d.early_data == Some(true), |run| run.draft.tls_version != Some(Only12), EARLY),
     option("early-data", |d| d.early_data == Some(true), |run| run.draft.resumption != Some(false), RESUMED),
     option("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
@@ -316,7 +324,7 @@ const WHOLE_UPDATES: &str =
     "cannot be used with updates: a retry over TCP without EDNS has the question only: remove it";
 const NO_PROXY_XDP: &str = "is not possible with AF_XDP: remove it, or use --backend sockets";
 const NO_PROXY_QUIC: &str =
-    "cannot be used with --transport doq: the PROXY protocol has no header for QUIC: remove it";
+    "cannot be used with --transport doq or doh3: the PROXY protocol has no header for QUIC: remove it";
 const CONNECTIONS: &str = "is for connections, and {transport} has none: add --transport tcp, or remove it";
 const SENDING_ONLY: &str = "cannot be used with --transport {transport}: a connection stalls when its responses \
                             are not read: remove it";
@@ -327,9 +335,10 @@ const OVER_UDP: &str = "is for UDP: the other transports have connections, with 
 const FILTERED: &str = "is not possible with AF_XDP, which takes only packets from the server: remove it, or use \
                         --backend sockets";
 const ENCRYPTED: &str =
-    "is for encryption, and {transport} has none: add --transport dot, doh or doq, or remove it";
-const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh, or remove it";
-const QUIC: &str = "cannot be used with --transport doq: QUIC always uses TLS 1.3: remove the version";
+    "is for encryption, and {transport} has none: add --transport dot, doh, doq or doh3, or remove it";
+const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh or doh3, or remove it";
+const QUIC: &str =
+    "cannot be used with --transport doq or doh3: QUIC always uses TLS 1.3: remove the version";
 const EARLY: &str = "cannot be used with --tls-version 1.2: only TLS 1.3 has early data: remove one";
 const RESUMED: &str = "cannot be used with --no-resumption: early data needs a resumed session: remove one";
 const TRUST: &str = "cannot be used with --insecure: one names the certificates to trust, the other disables \

@@ -74,7 +74,7 @@ fn cost_ns(transport: TransportKind) -> (f64, f64) {
         TransportKind::Tcp | TransportKind::Mix => (25_000.0, 60_000.0),
         TransportKind::Dot => (25_000.0, 500_000.0),
         TransportKind::Doh => (30_000.0, 500_000.0),
-        TransportKind::Doq => (30_000.0, 700_000.0),
+        TransportKind::Doq | TransportKind::Doh3 => (30_000.0, 700_000.0),
     }
 }
 

@@ -96,7 +96,7 @@ impl StandardConnInfo {
         let has = |names: &[&str]| {
             in_mix.clone().chain([header.transport.as_str()]).any(|name| names.contains(&name))
         };
-        match (has(&["dot", "doh"]), has(&["doq"])) {
+        match (has(&["dot", "doh"]), has(&["doq", "doh3"])) {
             (true, _) => "tls_conn",
             (false, true) => "quic_conn",
             (false, false) => "tcp",
@@ -276,8 +276,8 @@ mod tests {
         assert_eq!(kind_of("udp", &[]), "udp");
         assert_eq!(kind_of("udp+tcp", &[]), "tcp");
         assert_eq!(
-            (kind_of("dot", &[]), kind_of("doh", &[]), kind_of("doq", &[])),
-            ("tls_conn", "tls_conn", "quic_conn")
+            (kind_of("dot", &[]), kind_of("doh", &[]), kind_of("doq", &[]), kind_of("doh3", &[])),
+            ("tls_conn", "tls_conn", "quic_conn", "quic_conn")
         );
         assert_eq!(kind_of("mix", &["udp", "tcp"]), "tcp");
         assert_eq!(kind_of("mix", &["udp", "tcp", "dot"]), "tls_conn");

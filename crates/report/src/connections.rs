@@ -36,7 +36,11 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     flow(out, counts, "   ", 0, 2, width);
     explain(out, digest, ends(connections).map(|(end, _)| ("connection", end.key(), end.words())), width);
     // Over QUIC, connect and handshake are one.
-    let start = if digest.header.transport == "doq" { "the first packet" } else { "the SYN" };
+    let start = if matches!(digest.header.transport.as_str(), "doq" | "doh3") {
+        "the first packet"
+    } else {
+        "the SYN"
+    };
     for (name, histogram) in [
         (format!("connect, from {start}:"), &connections.connect),
         (format!("first byte, from {start}:"), &connections.first_byte),

@@ -34,6 +34,8 @@ pub struct Book {
     pub doh: Side,
     /// Over QUIC; a query ends when its whole response was put into packets.
     pub doq: Side,
+    /// Over HTTP/3; the same.
+    pub doh3: Side,
     /// Packets that the kernel dropped at the UDP sockets because they were not read in time: a
     /// generator sees them as timeouts. 32 bits in the kernel; counted since the start.
     pub kernel_drops: u64,
@@ -131,6 +133,7 @@ impl Book {
             Transport::Dot => &self.dot,
             Transport::Doh => &self.doh,
             Transport::Doq => &self.doq,
+            Transport::Doh3 => &self.doh3,
         }
     }
 
@@ -141,6 +144,7 @@ impl Book {
             Transport::Dot => &mut self.dot,
             Transport::Doh => &mut self.doh,
             Transport::Doq => &mut self.doq,
+            Transport::Doh3 => &mut self.doh3,
         }
     }
 
@@ -170,7 +174,7 @@ impl Book {
         }
     }
 
-    /// The book as JSON: `udp`, `tcp`, `dot`, `doh` and `doq`, each with its counters, `rcodes` by
+    /// The book as JSON: `udp`, `tcp`, `dot`, `doh`, `doq` and `doh3`, each with its counters, `rcodes` by
     /// name and `hold` (`p50_ns`, ...; percentiles are `null` where nothing was answered), those of
     /// connections with `connections`, `first_query` and `handshake` too, and DoH with `statuses`;
     /// then `kernel_drops`, `failures`, and `in_kernel` where a program in the kernel answers.

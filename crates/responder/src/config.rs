@@ -37,7 +37,10 @@ pub struct Config {
     pub doh: Vec<SocketAddr>,
     /// Addresses of DNS over QUIC; port 0 selects a free one. One thread each.
     pub doq: Vec<SocketAddr>,
-    /// Certificate, versions and tickets of the three.
+    /// Addresses of DNS over HTTP/3, at the path `/dns-query`; port 0 selects a free one. One
+    /// thread each.
+    pub doh3: Vec<SocketAddr>,
+    /// Certificate, versions and tickets of these.
     pub tls: TlsSettings,
     /// A connection without outstanding queries is closed after this long.
     pub idle: Duration,
@@ -62,6 +65,7 @@ impl Default for Config {
             dot: Vec::new(),
             doh: Vec::new(),
             doq: Vec::new(),
+            doh3: Vec::new(),
             tls: TlsSettings::default(),
             idle: Duration::from_secs(10),
             connections_max: 65_536,

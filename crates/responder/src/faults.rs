@@ -20,17 +20,17 @@
 //! | wrong answer | all | changes the last address or text of the answer; without one, NOERROR to NXDOMAIN and back | a
 //! response, and with `--check-answers` a wrong one |
 //! | garbage | all | sends 1 to 11 random bytes | a malformed message, and a timeout |
-//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each
+//! | reset | connections | resets the connection (QUIC: closes it with an internal error) | a refusal, for each
 //! outstanding query on that connection |
 //! | cut | connections | sends half of the response, then resets | the same |
-//! | wrong length | connections | declares the message 16 bytes longer than it is (DoH: in content-length) | a broken
+//! | wrong length | connections | declares the message 16 bytes longer than it is (HTTP: in content-length) | a broken
 //! connection or stream |
 //! | dribble | connections | sends the response one byte at a time | a response, late |
 //! | reorder | connections | holds the response until another one was sent on the connection | responses in another
 //! order |
-//! | server error | DoH | responds with HTTP status 500 | that status |
-//! | stream reset | DoH DoQ | resets the stream instead of responding | a stream error |
-//! | goaway | DoH | sends GOAWAY, answers outstanding queries, and closes | a connection that ends |
+//! | server error | DoH DoH/3 | responds with HTTP status 500 | that status |
+//! | stream reset | DoH DoQ DoH/3 | resets the stream instead of responding | a stream error |
+//! | goaway | DoH DoH/3 | sends GOAWAY, answers outstanding queries, and closes | a connection that ends |
 //!
 //! Where a fault is not possible over a transport, the query is answered normally.
 //!
@@ -39,8 +39,8 @@
 //! | fault | over | what the responder does |
 //! |---|---|---|
 //! | silent | connections | accepts (with a handshake), then reads and never responds |
-//! | no handshake | DoT DoH DoQ | accepts the connection and does not reply to the ClientHello |
-//! | tls alert | DoT DoH DoQ | ends the handshake with a fatal alert |
+//! | no handshake | encrypted | accepts the connection and does not reply to the ClientHello |
+//! | tls alert | encrypted | ends the handshake with a fatal alert |
 //!
 //! And `close_after` closes every connection regularly after so many responses.
 //!
@@ -139,13 +139,13 @@ pub struct Faults {
     /// Share of queries whose response is sent after the next one on the connection
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     pub reorder: Share,
-    /// Share of queries over DoH that get status 500
+    /// Share of queries over DoH and DoH/3 that get status 500
     #[arg(long = "http-500", value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     pub server_error: Share,
-    /// Share of queries over DoH and DoQ whose stream is reset
+    /// Share of queries over DoH, DoQ and DoH/3 whose stream is reset
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     pub stream_reset: Share,
-    /// Share of queries over DoH on which GOAWAY is sent
+    /// Share of queries over DoH and DoH/3 on which GOAWAY is sent
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     pub goaway: Share,
     /// Close each connection regularly after K responses
@@ -166,7 +166,7 @@ pub struct Faults {
 const USUAL_QUEUE: Duration = Duration::from_millis(100);
 
 const FAULTS: &str = "Faults";
-const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ)";
+const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ, DoH/3)";
 
 /// A time, counted from the first query, in which queries are held; all of them are answered at
 /// its end (or later, where their own delay says so). Text: `3s..4s`.
@@ -243,14 +243,19 @@ impl Fault {
         match self {
             Fault::Loss | Fault::WrongId | Fault::WrongQuestion | Fault::WrongAnswer | Fault::Garbage => true,
             // A stream of HTTP or QUIC carries one response.
-            Fault::Duplicate => !matches!(transport, Transport::Doh | Transport::Doq),
+            Fault::Duplicate => !has_streams(transport),
             Fault::Reset | Fault::Cut | Fault::WrongLength | Fault::Dribble | Fault::Reorder => {
                 transport != Transport::Udp
             }
-            Fault::ServerError | Fault::GoAway => transport == Transport::Doh,
-            Fault::StreamReset => matches!(transport, Transport::Doh | Transport::Doq),
+            Fault::ServerError | Fault::GoAway => transport.is_http(),
+            Fault::StreamReset => has_streams(transport),
         }
     }
+}
+
+/// Whether a connection has a stream for each query.
+fn has_streams(transport: Transport) -> bool {
+    matches!(transport, Transport::Doh | Transport::Doq | Transport::Doh3)
 }
 
 /// The fault of one connection.

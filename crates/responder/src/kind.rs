@@ -17,12 +17,14 @@ pub enum Transport {
     Doh,
     /// DNS over QUIC (RFC 9250).
     Doq,
+    /// DNS over HTTP/3 (RFC 8484, RFC 9114).
+    Doh3,
 }
 
 impl Transport {
     /// All of them, in the order of the book.
-    pub const ALL: [Transport; 5] =
-        [Transport::Udp, Transport::Tcp, Transport::Dot, Transport::Doh, Transport::Doq];
+    pub const ALL: [Transport; 6] =
+        [Transport::Udp, Transport::Tcp, Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3];
 
     /// What limits the length of a response.
     pub fn via(self) -> Via {
@@ -31,10 +33,15 @@ impl Transport {
 
     /// Whether a connection begins with a TLS handshake.
     pub fn has_handshake(self) -> bool {
-        matches!(self, Transport::Dot | Transport::Doh | Transport::Doq)
+        !matches!(self, Transport::Udp | Transport::Tcp)
     }
 
-    /// Its key in the book's JSON: `udp`, `tcp`, `dot`, `doh` or `doq`.
+    /// Whether a query is a request of HTTP.
+    pub fn is_http(self) -> bool {
+        matches!(self, Transport::Doh | Transport::Doh3)
+    }
+
+    /// Its key in the book's JSON: `udp`, `tcp`, `dot`, `doh`, `doq` or `doh3`.
     pub fn key(self) -> &'static str {
         match self {
             Transport::Udp => "udp",
@@ -42,6 +49,7 @@ impl Transport {
             Transport::Dot => "dot",
             Transport::Doh => "doh",
             Transport::Doq => "doq",
+            Transport::Doh3 => "doh3",
         }
     }
 }
@@ -54,6 +62,7 @@ impl fmt::Display for Transport {
             Transport::Dot => "DoT",
             Transport::Doh => "DoH",
             Transport::Doq => "DoQ",
+            Transport::Doh3 => "DoH/3",
         })
     }
 }

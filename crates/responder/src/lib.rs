@@ -11,7 +11,7 @@
 //!            udp (a thread a socket) ─────────┐                        ┌─► answer (pure) ──► zone
 //!  server ──► stream (a thread for TCP,       ├─► intake, per query ───┤
 //!                     DoT, DoH each)          │     │                  └─► faults (seeded)
-//!            quic (a thread for DoQ) ─────────┘     └─► book: counts, RCODEs, hold times, connections
+//!            quic (a thread for DoQ, DoH/3) ──┘     └─► book: counts, RCODEs, hold times, connections
 //!  tls ─────► certificate, versions and tickets of DoT, DoH and DoQ
 //!  xdp ─────► answers in the kernel what it can, and passes the rest on to all this
 //! ```
@@ -22,7 +22,9 @@
 pub mod answer;
 pub mod book;
 mod config;
+mod doh;
 pub mod faults;
+mod freshness;
 mod intake;
 pub mod kind;
 pub mod message;

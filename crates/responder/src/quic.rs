@@ -1,4 +1,5 @@
-//! Serves DNS over QUIC (RFC 9250): one thread, one socket, many connections, a query on each stream.
+//! Serves DNS over QUIC (RFC 9250) or over HTTP/3 (RFC 8484, RFC 9114): one thread, one socket, many connections, a
+//! query on each stream.
 //!
 //! ```text
 //!  recvmmsg ──► QUIC, which knows the connection ──► streams ──► intake ──► due now ──► stream
@@ -8,14 +9,19 @@
 //!
 //! The library makes and reads packets and says when it wants to be called again; sockets and clocks are
 //! ours. What violates RFC 9250 (an ID other than 0, several messages on a stream, a message that is not
-//! a query) closes its connection with DOQ_PROTOCOL_ERROR.
+//! a query) closes its connection with DOQ_PROTOCOL_ERROR. Over HTTP/3 what is not a query gets a status (`http`).
 //!
 //! The library does not report that a session was resumed: the ticket store notes that it found one.
 //! Early data needs sessions that are kept here, where plain tickets need nothing, because the TLS
 //! library accepts early data only once for a ticket.
 
 mod connection;
+mod ending;
+mod http;
 mod outbox;
+mod query;
+mod responses;
+mod settings;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -30,21 +36,23 @@ use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::thread::set_timer_slack_ns;
 use dnsdyno_sys::udp::{Addresses, Receiver, Sender};
-use domain::base::Message;
-use domain::base::opt::TcpKeepalive;
 use quinn_proto::{
-    ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Endpoint, EndpointConfig, Event,
     Incoming, StreamEvent, StreamId, VarInt,
 };
 
 use crate::book::Side;
-use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
+use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS};
 use crate::intake::{Intake, Unanswered};
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
 use crate::tls::QuicTls;
-use connection::{Connection, INTERNAL_ERROR, KeptBack, NO_ERROR, PROTOCOL_ERROR, Progress, Query, Response};
+use connection::{Connection, KeptBack, Progress, Response};
+use ending::End;
 use outbox::Outbox;
+use query::Query;
+use responses::{breaks_rules, note_status, refuse};
+pub(crate) use settings::{QuicSettings, protocol_of};
 
 /// Serves one UDP socket with QUIC.
 pub(crate) struct QuicServer {
@@ -72,30 +80,12 @@ pub(crate) struct QuicServer {
     frame: Vec<u8>,
 }
 
-/// Limits of the QUIC server.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct QuicSettings {
-    pub(crate) connections_max: usize,
-    pub(crate) close_after: Option<u64>,
-}
-
 /// What is due at an instant.
 enum Due {
     /// A response.
     Answer { handle: ConnectionHandle, serial: u64, response: Response },
     /// A timer of a connection.
     Timer { handle: ConnectionHandle, serial: u64 },
-}
-
-/// How a connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    ByClient,
-    Idle,
-    Lost,
-    Rules,
-    OnCommand,
-    ResetOnCommand,
 }
 
 impl QuicServer {
@@ -142,19 +132,22 @@ impl QuicServer {
         let _ = set_timer_slack_ns(1);
         while !self.stop.load(Ordering::Relaxed) {
             if let Err(error) = self.round() {
-                self.book.write().failures.push(format!("the DoQ socket failed: {error}"));
+                self.book
+                    .write()
+                    .failures
+                    .push(format!("the {} socket failed: {error}", self.settings.transport));
                 break;
             }
         }
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
-        let side = &mut book.doq;
+        let side = book.side_mut(self.settings.transport);
         let held = std::iter::from_fn(|| self.queue.pop_due(u64::MAX));
         let held = held.filter(|due| matches!(due, Due::Answer { .. })).count();
         for connection in self.connections.values_mut().filter(|connection| !connection.is_over) {
             side.counts.held_at_stop += connection.unsent() as u64;
             side.connections.open_at_stop += 1;
-            connection.close(Instant::now(), NO_ERROR);
+            connection.close(Instant::now(), connection.codes.no_error);
             self.outbox.take_packets(&mut connection.quic);
         }
         side.counts.held_at_stop += held as u64;
@@ -165,13 +158,14 @@ impl QuicServer {
     fn round(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
-        let received = self.receive(&mut book.doq)?;
-        let had_due = self.process_due(&mut book.doq);
+        let side = book.side_mut(self.settings.transport);
+        let received = self.receive(side)?;
+        let had_due = self.process_due(side);
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable_by_key(|handle| handle.0);
         touched.dedup();
         for handle in touched.drain(..) {
-            self.progress(handle, &mut book.doq);
+            self.progress(handle, side);
         }
         self.touched = touched;
         self.outbox.send(&mut self.sender, &self.socket);
@@ -246,7 +240,8 @@ impl QuicServer {
         self.tls.resumed.store(false, Ordering::Relaxed);
         match self.endpoint.accept(incoming, now, &mut reply, config) {
             Ok((handle, quic)) => {
-                let mut connection = Connection::new(quic, self.next_serial, monotonic_ns());
+                let mut connection =
+                    Connection::new(quic, self.settings.transport, self.next_serial, monotonic_ns());
                 self.next_serial += 1;
                 connection.fault = fault;
                 connection.is_resumed = self.tls.resumed.load(Ordering::Relaxed);
@@ -318,8 +313,13 @@ impl QuicServer {
         }
         self.write_all(&mut connection, now_ns, side);
         let is_enough = self.has_answered_enough(&connection);
-        if is_enough && connection.writing.is_empty() && connection.unacknowledged == 0 {
-            self.end(&mut connection, End::OnCommand, Some(NO_ERROR), side);
+        let is_answered = is_enough && connection.writing.is_empty() && connection.unacknowledged == 0;
+        if is_answered || (connection.is_gone() && connection.is_idle()) {
+            let code = connection.codes.no_error;
+            self.end(&mut connection, End::OnCommand, Some(code), side);
+        }
+        if let Some(http) = &mut connection.http {
+            http.write_control(&mut connection.quic);
         }
         self.outbox.take_packets(&mut connection.quic);
         while let Some(event) = connection.quic.poll_endpoint_events() {
@@ -373,8 +373,8 @@ impl QuicServer {
                 };
                 self.end(connection, end, None, side);
             }
-            Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                while let Some(stream) = connection.quic.streams().accept(Dir::Bi) {
+            Event::Stream(StreamEvent::Opened { dir }) => {
+                while let Some(stream) = connection.quic.streams().accept(dir) {
                     self.read(handle, connection, stream, now_ns, side);
                 }
             }
@@ -411,7 +411,8 @@ impl QuicServer {
         }
         let message = match connection.read(stream) {
             Query::Nothing => return,
-            Query::Error => return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side),
+            Query::Error(code) => return self.end(connection, End::Rules, Some(code), side),
+            Query::Refused(status) => return refuse(connection, stream, status, side),
             Query::Message(message) => message,
         };
         if !std::mem::replace(&mut connection.is_asked, true) {
@@ -424,21 +425,23 @@ impl QuicServer {
             return;
         }
         self.frame.clear();
-        self.frame.extend_from_slice(&[0, 0]);
         let taken = match self.intake.process(&message, now_ns, side, &mut self.frame) {
             Err(Unanswered::Dropped) => return,
-            Err(Unanswered::NotAQuery) => {
-                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+            Err(Unanswered::NotAQuery) if connection.http.is_some() => {
+                return refuse(connection, stream, 400, side);
             }
-            Ok(_) if breaks_rules(&message) => {
+            Err(Unanswered::NotAQuery) => {
+                let code = connection.codes.protocol_error;
+                return self.end(connection, End::Rules, Some(code), side);
+            }
+            Ok(_) if connection.http.is_none() && breaks_rules(&message) => {
                 side.counts.lost_with_connection += 1;
-                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+                let code = connection.codes.protocol_error;
+                return self.end(connection, End::Rules, Some(code), side);
             }
             Ok(taken) => taken,
         };
-        let mut frame = std::mem::take(&mut self.frame);
-        let length = (frame.len() - 2) as u16; // the answer side keeps messages to 65,535 bytes
-        frame[..2].copy_from_slice(&length.to_be_bytes());
+        let frame = responses::response(connection, &self.frame, taken.info.fault);
         let held_bytes = self.held_bytes + frame.len();
         let response = Response { stream, frame, info: taken.info };
         if taken.due_ns <= now_ns {
@@ -465,9 +468,13 @@ impl QuicServer {
         }
     }
 
-    fn begin(&mut self, connection: &mut Connection, mut response: Response, now_ns: u64, side: &mut Side) {
-        let Response { stream, frame, info } = &mut response;
+    fn begin(&mut self, connection: &mut Connection, response: Response, now_ns: u64, side: &mut Side) {
+        let Response { stream, frame, info } = &response;
         connection.answers += 1;
+        let code = connection.codes.internal_error;
+        if connection.http.is_some() {
+            note_status(info.fault, side);
+        }
         match info.fault {
             Some(Fault::StreamReset) => {
                 connection.reset(*stream);
@@ -475,18 +482,18 @@ impl QuicServer {
             }
             Some(Fault::Reset) => {
                 side.book_sent(info, now_ns);
-                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+                self.end(connection, End::ResetOnCommand, Some(code), side);
             }
             Some(Fault::Cut) => {
                 connection.begin_half(*stream, &frame[..frame.len() / 2]);
                 // In a packet of its own: closing drops what has not been sent.
                 self.outbox.take_packets(&mut connection.quic);
                 side.book_sent(info, now_ns);
-                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+                self.end(connection, End::ResetOnCommand, Some(code), side);
             }
-            Some(Fault::WrongLength) => {
-                let declared = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
-                frame[..2].copy_from_slice(&declared.to_be_bytes());
+            Some(Fault::GoAway) => {
+                let is_new = connection.http.as_mut().is_some_and(http::Http3::goaway);
+                side.connections.goaways += u64::from(is_new);
                 connection.begin(response, now_ns);
             }
             _ => connection.begin(response, now_ns),
@@ -513,18 +520,7 @@ impl QuicServer {
         if std::mem::replace(&mut connection.is_over, true) {
             return;
         }
-        let book = &mut side.connections;
-        let count = match end {
-            _ if connection.fault == Some(ConnectionFault::TlsAlert) => &mut book.tls_alerts,
-            End::OnCommand => &mut book.closed_on_command,
-            End::ResetOnCommand => &mut book.reset_on_command,
-            _ if !connection.is_connected => &mut book.handshakes_failed,
-            End::ByClient => &mut book.closed_by_client,
-            End::Idle => &mut book.closed_idle,
-            End::Lost => &mut book.lost,
-            End::Rules => &mut book.closed_for_error,
-        };
-        *count += 1;
+        end.book(connection, &mut side.connections);
         side.counts.lost_with_connection += connection.unsent() as u64;
         connection.writing.clear();
         connection.kept_back = None;
@@ -536,16 +532,6 @@ impl QuicServer {
     fn has_answered_enough(&self, connection: &Connection) -> bool {
         self.settings.close_after.is_some_and(|most| connection.answers >= most)
     }
-}
-
-/// Whether a query violates RFC 9250: its ID is not 0 (§4.2.1), or it has the TCP keepalive option
-/// (§5.5.2).
-fn breaks_rules(message: &[u8]) -> bool {
-    let asks_keepalive = || {
-        let opt = Message::from_octets(message).ok()?.opt()?;
-        opt.opt().iter::<TcpKeepalive>().next()
-    };
-    message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
 }
 
 /// Pieces in one receive call.

@@ -13,7 +13,7 @@ use crate::config::{Config, Error};
 use crate::faults::FaultsError;
 use crate::intake::{FirstQuery, Intake};
 use crate::kind::Transport;
-use crate::quic::{QuicServer, QuicSettings};
+use crate::quic::{QuicServer, QuicSettings, protocol_of};
 use crate::shared::SharedBook;
 use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_tcp};
 use crate::stream::{StreamServer, StreamSettings};
@@ -133,7 +133,7 @@ impl Running {
         }
         let encrypted = [(Transport::Dot, &config.dot), (Transport::Doh, &config.doh)]
             .into_iter()
-            .chain([(Transport::Doq, &config.doq)])
+            .chain([(Transport::Doq, &config.doq), (Transport::Doh3, &config.doh3)])
             .flat_map(|(transport, listen)| listen.iter().map(move |listen| (transport, *listen)))
             .collect::<Vec<_>>();
         if encrypted.is_empty() {
@@ -144,7 +144,9 @@ impl Running {
         for (i, (transport, listen)) in encrypted.into_iter().enumerate() {
             let intake = intake(addresses * STREAMS_AN_ADDRESS + i, transport)?;
             let address = match transport {
-                Transport::Doq => self.serve_quic(&config, &identity, listen, intake)?,
+                Transport::Doq | Transport::Doh3 => {
+                    self.serve_quic(&config, &identity, transport, listen, intake)?
+                }
                 _ => self.serve_tls(&config, &identity, transport, listen, intake)?,
             };
             self.encrypted.push((transport, address));
@@ -210,19 +212,23 @@ impl Running {
         &mut self,
         config: &Config,
         identity: &Identity,
+        transport: Transport,
         listen: SocketAddr,
         intake: Intake,
     ) -> Result<SocketAddr, Error> {
-        let tls = identity.quic_config(&config.tls, config.idle)?;
-        let socket = open_alone(config, Transport::Doq, listen)?;
+        let tls = identity.quic_config(&config.tls, config.idle, protocol_of(transport))?;
+        let socket = open_alone(config, transport, listen)?;
         let address = socket.local_addr().map_err(Error::Start)?;
         self.udp_sockets.push(socket.try_clone().map_err(Error::Start)?);
-        let settings =
-            QuicSettings { connections_max: config.connections_max, close_after: config.faults.close_after };
+        let settings = QuicSettings {
+            transport,
+            connections_max: config.connections_max,
+            close_after: config.faults.close_after,
+        };
         let book = self.new_book();
         let server = QuicServer::new(socket, tls, intake, book, Arc::clone(&self.stop), settings);
         let server = server.map_err(Error::Start)?;
-        self.spawn("respond-doq".to_string(), move || server.run())?;
+        self.spawn(format!("respond-{}", transport.key()), move || server.run())?;
         Ok(address)
     }
 

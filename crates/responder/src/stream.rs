@@ -16,7 +16,6 @@
 //! closed with unread bytes the kernel would send a reset instead.
 
 mod connection;
-mod freshness;
 mod http;
 mod pipe;
 

@@ -19,13 +19,13 @@ use rustls::server::{
     NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
 };
 
-/// How to serve DoT, DoH and DoQ.
+/// How to serve DoT, DoH, DoQ and DoH/3.
 #[derive(Clone, Debug, Default)]
 pub struct TlsSettings {
     /// Certificate chain and private key, as PEM files; without them a certificate for `localhost`
     /// and the addresses of the listeners is made, signed by an authority made for it.
     pub files: Option<CertificateFiles>,
-    /// Which versions to support; DoQ always uses 1.3.
+    /// Which versions to support; DoQ and DoH/3 always use 1.3.
     pub versions: TlsVersions,
     /// Whether sessions can be resumed.
     pub resumption: Resumption,
@@ -93,7 +93,7 @@ pub enum TlsError {
     #[error("cannot create a certificate: {0}; give one with its key instead")]
     Make(#[from] rcgen::Error),
     /// QUIC is TLS 1.3.
-    #[error("DoQ needs TLS 1.3; allow it, or remove --doq")]
+    #[error("QUIC needs TLS 1.3; allow it, or remove --doq and --doh3")]
     QuicNeeds13,
 }
 
@@ -184,8 +184,13 @@ impl Identity {
         Ok(Arc::new(config))
     }
 
-    /// The configuration of DoQ.
-    pub(crate) fn quic_config(&self, settings: &TlsSettings, idle: Duration) -> Result<QuicTls, TlsError> {
+    /// The configuration of QUIC for this protocol (ALPN), over which a client may open so many unidirectional streams.
+    pub(crate) fn quic_config(
+        &self,
+        settings: &TlsSettings,
+        idle: Duration,
+        (protocol, client_streams): (&[u8], u32),
+    ) -> Result<QuicTls, TlsError> {
         if settings.versions == TlsVersions::Only12 {
             return Err(TlsError::QuicNeeds13);
         }
@@ -213,10 +218,10 @@ impl Identity {
             let crypto = QuicServerConfig::try_from(config)
                 .map_err(|error| TlsError::Pair(rustls::Error::General(error.to_string())))?;
             let mut config = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
-            config.transport_config(Arc::new(quic_transport(idle)));
+            config.transport_config(Arc::new(quic_transport(idle, client_streams)));
             Ok(Arc::new(config))
         };
-        Ok(QuicTls { config: serve(b"doq")?, refusing: serve(b"refused on command")?, resumed })
+        Ok(QuicTls { config: serve(protocol)?, refusing: serve(b"refused on command")?, resumed })
     }
 
     fn config(&self, versions: TlsVersions, protocol: &[u8]) -> Result<ServerConfig, TlsError> {
@@ -237,12 +242,11 @@ impl Identity {
     }
 }
 
-fn quic_transport(idle: Duration) -> TransportConfig {
+fn quic_transport(idle: Duration, client_streams: u32) -> TransportConfig {
     let mut transport = TransportConfig::default();
     // One query a stream: further queries wait at the client.
     transport.max_concurrent_bidi_streams(VarInt::from_u32(QUIC_STREAMS));
-    // RFC 9250 §4.2: unidirectional streams are an error.
-    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(client_streams));
     transport.max_idle_timeout(IdleTimeout::try_from(idle).ok());
     transport
 }
@@ -360,6 +364,9 @@ mod tests {
     fn quic_without_tls_1_3_is_refused() {
         let settings = TlsSettings { versions: TlsVersions::Only12, ..TlsSettings::default() };
         let identity = Identity::new(&settings, &[]).unwrap();
-        assert!(matches!(identity.quic_config(&settings, Duration::ZERO), Err(TlsError::QuicNeeds13)));
+        assert!(matches!(
+            identity.quic_config(&settings, Duration::ZERO, (b"doq", 0)),
+            Err(TlsError::QuicNeeds13)
+        ));
     }
 }

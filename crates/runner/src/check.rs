@@ -188,5 +188,6 @@ fn name_of(kind: PartKind) -> &'static str {
         PartKind::Dot => "dot",
         PartKind::Doh => "doh",
         PartKind::Doq => "doq",
+        PartKind::Doh3 => "doh3",
     }
 }

@@ -97,6 +97,7 @@ fn part_kind(transport: TransportKind) -> Option<PartKind> {
         TransportKind::Dot => Some(PartKind::Dot),
         TransportKind::Doh => Some(PartKind::Doh),
         TransportKind::Doq => Some(PartKind::Doq),
+        TransportKind::Doh3 => Some(PartKind::Doh3),
         TransportKind::UdpTcp | TransportKind::Mix => None,
     }
 }

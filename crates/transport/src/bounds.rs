@@ -87,13 +87,23 @@ pub(crate) struct TooMuch;
 impl Unfinished {
     /// An unfinished response is held from here on. Also where that is too much it has to be released.
     pub(crate) fn hold(&mut self, body: &Vec<u8>) -> Result<(), TooMuch> {
-        self.held_bytes += body.capacity();
+        self.hold_bytes(body.capacity())
+    }
+
+    /// The same of one that holds so many octets.
+    pub(crate) fn hold_bytes(&mut self, bytes: usize) -> Result<(), TooMuch> {
+        self.held_bytes += bytes;
         if self.held_bytes > UNFINISHED_BYTES { Err(TooMuch) } else { Ok(()) }
     }
 
     /// A response was finished or given up, and is not held any more.
     pub(crate) fn release(&mut self, body: &Vec<u8>) {
-        self.held_bytes = self.held_bytes.saturating_sub(body.capacity());
+        self.release_bytes(body.capacity());
+    }
+
+    /// The same of one that has held so many octets.
+    pub(crate) fn release_bytes(&mut self, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
     }
 
     /// Octets of memory that are held.

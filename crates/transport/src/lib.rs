@@ -8,6 +8,7 @@
 //! A new kind of transport is a module that implements [`Transport`] and [`Open`], and a row in `table.rs`.
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod batch;
 mod bounds;
 mod description;

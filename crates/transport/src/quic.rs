@@ -1,5 +1,5 @@
-//! DNS over QUIC (RFC 9250): clients with one connection each, a stream for each query, responses in any
-//! order, none of which waits for another.
+//! DNS over QUIC (RFC 9250) and over HTTP/3 (RFC 8484, RFC 9114): clients with one QUIC connection each, a stream for
+//! each query, responses in any order, none of which waits for another.
 //!
 //! ```text
 //!   send ──► streams ──► QUIC ──► packets of all clients ──► sendmmsg ──► a few sockets
@@ -13,6 +13,9 @@
 //! connections at the next receiving or waiting, not at each sending, so that acknowledgements travel
 //! with queries and one system call carries what several clients send.
 //!
+//! What is on a stream is a `Protocol`, for each of which all of this is compiled: a message behind its length (`doq`),
+//! or frames of HTTP/3 (`doh3`).
+//!
 //! Of ours nothing allocates memory for a query or a packet over a kept connection; `quinn-proto` itself
 //! allocates about three times for each stream (`tests/quic_allocations.rs`).
 
@@ -21,6 +24,8 @@ mod close;
 mod close_reason;
 mod config;
 mod connection;
+mod doh3;
+mod doq;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod handshake;
@@ -28,6 +33,7 @@ mod open;
 mod outbox;
 mod peer;
 mod receiving;
+mod reporting;
 mod sending;
 mod state;
 mod timers;
@@ -43,11 +49,19 @@ use crate::mixed::InMix;
 use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
-use connection::{NO_ERROR, frame};
+use connection::Protocol;
+use doh3::Doh3;
+use doq::Doq;
 use receiving::keep_ready;
 pub use state::QuicTransport;
 
-impl Transport for QuicTransport {
+/// Clients of DNS over QUIC.
+pub type DoqTransport = QuicTransport<Doq>;
+
+/// Clients of DNS over HTTP/3.
+pub type Doh3Transport = QuicTransport<Doh3>;
+
+impl<P: Protocol> Transport for QuicTransport<P> {
     const CONNECTS: bool = true;
 
     fn begin(&mut self, epoch_ns: u64) {
@@ -92,20 +106,23 @@ impl Transport for QuicTransport {
         {
             return Sent { accepted: 0, stopped: Some(stopped) };
         }
-        frame(batch.iter(), &mut self.framed, &mut self.outgoing);
+        P::frame(&mut self.shared, batch, &mut self.framed, &mut self.outgoing);
         let count = batch.len() as u32;
         let client = &mut self.clients[channel];
         self.reused += u64::from(count - u32::from(client.queries == 0));
         client.queries = client.queries.saturating_add(count);
         client.outstanding += count;
-        for (id, framed) in self.framed.drain(..) {
+        let is_taking = client.closing.is_none();
+        for framed in self.framed.drain(..) {
             let result = match &mut client.connection {
                 // Queries that wait already are sent first.
-                Some(connection) if client.waiting.is_empty() => connection.open_stream(id, framed, now_ns),
+                Some(connection) if is_taking && client.waiting.is_empty() => {
+                    connection.open_stream(framed, now_ns)
+                }
                 _ => Err(framed),
             };
             if let Err(framed) = result {
-                client.waiting.push_back(Waiting { id, was_sent: false, framed });
+                client.waiting.push_back(Waiting { was_sent: false, framed });
             }
         }
         self.touch(channel);
@@ -170,9 +187,10 @@ impl Transport for QuicTransport {
             return None;
         }
         if now_ns.saturating_sub(client.quiet_since_ns()) >= SILENT_TIMEOUTS * self.config.timeout_ns {
-            self.end(channel, ConnectionEnd::Silent, Some(NO_ERROR));
+            self.end(channel, ConnectionEnd::Silent, Some(P::NO_ERROR));
         } else if is_spent {
-            self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+            let end = client.spent_end();
+            self.end(channel, end, Some(P::NO_ERROR));
         }
         never_sent
     }
@@ -191,7 +209,7 @@ impl Transport for QuicTransport {
                 Phase::Opening => {
                     self.fail(channel, ConnectFailure::Abandoned, Some(HandshakeFailure::Abandoned));
                 }
-                Phase::Open => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
+                Phase::Open => self.end(channel, ConnectionEnd::ByUs, Some(P::NO_ERROR)),
                 Phase::Vacant | Phase::Ending => {}
             }
         }
@@ -207,7 +225,7 @@ impl Transport for QuicTransport {
     }
 }
 
-impl InMix for QuicTransport {
+impl<P: Protocol> InMix for QuicTransport<P> {
     fn events(&self) -> BorrowedFd<'_> {
         self.poller.as_fd()
     }

@@ -18,7 +18,9 @@ macro_rules! transports {
                 /// Clients with one HTTP/2 connection over TLS each.
                 Doh: stream::DohTransport,
                 /// Clients with one QUIC connection each.
-                Doq: quic::QuicTransport,
+                Doq: quic::DoqTransport,
+                /// Clients with one HTTP/3 connection each.
+                Doh3: quic::Doh3Transport,
             }
             alone {
                 /// A mix of transports by weight, and the fallback from UDP to TCP.

@@ -155,6 +155,16 @@ impl Tls {
         self.name.clone()
     }
 
+    /// Host and port of the server as in a URI, as a browser writes them: the name, and the port unless it is the usual
+    /// one.
+    pub(crate) fn authority(&self, port: u16) -> String {
+        let name = match self.name.to_str().into_owned() {
+            address if address.contains(':') => format!("[{address}]"),
+            name => name,
+        };
+        if port == HTTPS_PORT { name } else { format!("{name}:{port}") }
+    }
+
     /// The verifier of the server's certificate.
     pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
         Arc::clone(&self.verifier)
@@ -207,6 +217,8 @@ fn provider() -> CryptoProvider {
     });
     provider
 }
+
+const HTTPS_PORT: u16 = 443;
 
 /// `--sni`, or else the server as the user named it, or else its address.
 fn name_of(config: &TlsConfig) -> Result<ServerName<'static>, TlsSetupError> {

@@ -1,8 +1,10 @@
-//! Messages longer than an HTTP/2 frame, with the responder's HTTP/2 implementation (`h2`) as the server.
+//! Messages longer than an HTTP/2 frame, with the responder's HTTP/2 implementation (`h2`) as the server; the same over
+//! HTTP/3.
 
 use std::time::{Duration, Instant};
 
-use dnsdyno_responder::{Config, Responder, Transport as Served};
+use dnsdyno_responder::{Book, Config, Responder, Transport as Served};
+use dnsdyno_transport::quic::Doh3Transport;
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::stream::DohTransport;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
@@ -36,9 +38,18 @@ fn long_query(id: u16, length: usize) -> Vec<u8> {
 
 #[test]
 fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
-    let config = Config { doh: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
+    let book = answered::<DohTransport>(Served::Doh);
+    assert_eq!(book.doh.counts.answered, 10);
+    let book = answered::<Doh3Transport>(Served::Doh3);
+    assert_eq!(book.doh3.counts.answered, 10);
+}
+
+/// Ten long queries over a transport are answered by the responder, whose book this gives.
+fn answered<T: Transport + Open>(served: Served) -> Book {
+    let free = vec!["127.0.0.1:0".parse().unwrap()];
+    let config = Config { doh: free.clone(), doh3: free, ..Config::default() };
     let responder = Responder::start(config).unwrap();
-    let server = responder.addresses_of(Served::Doh)[0];
+    let server = responder.addresses_of(served)[0];
     // The URI type of the server accepts paths of up to 65,534 bytes.
     for (http_get, length) in [(false, 60_000), (true, 45_000)] {
         let description = Description {
@@ -77,7 +88,7 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             proxy: None,
             seed: 1,
         };
-        let mut transport = DohTransport::open_all(&description).unwrap().remove(0);
+        let mut transport = T::open_all(&description).unwrap().remove(0);
         transport.begin(0);
         let mut responses = Responses::default();
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -100,5 +111,5 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             assert_eq!((response.id, response.rcode), (id, 0));
         }
     }
-    assert_eq!(responder.stop().doh.counts.answered, 10);
+    responder.stop()
 }

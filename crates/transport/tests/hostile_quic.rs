@@ -2,163 +2,21 @@
 
 mod hostile;
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
-use dnsdyno_transport::quic::QuicTransport;
+use dnsdyno_transport::quic::DoqTransport;
 use dnsdyno_transport::{ConnectionEvent, Description, NeverSent, Transport};
-use hostile::{Meeting, answer, description, framed, query, tls_config, within_bound};
+use hostile::quic::{Server, Wire};
+use hostile::{Meeting, answer, description, framed, query, within_bound};
 use quinn_proto::congestion::CubicConfig;
-use quinn_proto::crypto::rustls::QuicServerConfig;
-use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, ServerConfig,
-    StreamEvent, StreamId, TransportConfig, VarInt, WriteError,
-};
+use quinn_proto::{Connection, StreamId, TransportConfig, VarInt, WriteError};
 
-type Doq = Meeting<QuicTransport>;
-
-/// What a server does once it has received a query over this stream.
-type Script = dyn FnMut(&mut Connection, StreamId, &mut Wire<'_>) + Send;
-
-/// A QUIC server on a free port of loopback. Dropping it ends it.
-struct Server {
-    address: SocketAddr,
-    is_over: Arc<AtomicBool>,
-    serving: Option<thread::JoinHandle<()>>,
-}
-
-/// How packets leave the server.
-struct Wire<'a> {
-    socket: &'a UdpSocket,
-    client: SocketAddr,
-    /// What is to be written to streams as soon as the client allows it.
-    unsent: &'a mut Vec<(StreamId, Vec<u8>)>,
-}
-
-impl Wire<'_> {
-    /// Takes the packets of the connection, and sends or drops them.
-    fn flush(&mut self, quic: &mut Connection, is_sent: bool) {
-        let mut packet = Vec::new();
-        while let Some(transmit) = quic.poll_transmit(Instant::now(), 1, &mut packet) {
-            if is_sent {
-                self.socket.send_to(&packet[..transmit.size], self.client).unwrap();
-            }
-            packet.clear();
-        }
-    }
-}
-
-impl Server {
-    fn start(
-        protocol: &[u8],
-        adjust: impl FnOnce(&mut TransportConfig),
-        script: impl FnMut(&mut Connection, StreamId, &mut Wire<'_>) + Send + 'static,
-    ) -> Server {
-        let crypto = QuicServerConfig::try_from(tls_config(&[protocol])).unwrap();
-        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-        let mut transport = TransportConfig::default();
-        adjust(&mut transport);
-        config.transport_config(Arc::new(transport));
-        let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), true, None);
-        Server::serving(|socket, is_over| serve(socket, endpoint, Box::new(script), is_over))
-    }
-
-    /// A server that answers each packet with the packets of `reply`.
-    fn raw(reply: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + 'static) -> Server {
-        Server::serving(move |socket, is_over| {
-            let mut packet = vec![0; 65_536];
-            while !is_over.load(Ordering::Acquire) {
-                let Ok((length, client)) = socket.recv_from(&mut packet) else { continue };
-                for answer in reply(&packet[..length]) {
-                    let _ = socket.send_to(&answer, client);
-                }
-            }
-        })
-    }
-
-    fn serving(serve: impl FnOnce(&UdpSocket, &AtomicBool) + Send + 'static) -> Server {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-        let (address, is_over) = (socket.local_addr().unwrap(), Arc::<AtomicBool>::default());
-        let told = Arc::clone(&is_over);
-        let serving = Some(thread::spawn(move || serve(&socket, &told)));
-        Server { address, is_over, serving }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Release);
-        if let Some(serving) = self.serving.take() {
-            let _ = serving.join();
-        }
-    }
-}
-
-/// Serves connections until it is over, one at a time.
-fn serve(socket: &UdpSocket, mut endpoint: Endpoint, mut script: Box<Script>, is_over: &AtomicBool) {
-    let mut open: Option<(ConnectionHandle, Connection, SocketAddr)> = None;
-    let (mut packet, mut unsent) = (vec![0; 65_536], Vec::new());
-    while !is_over.load(Ordering::Acquire) {
-        let now = Instant::now();
-        if let Ok((length, client)) = socket.recv_from(&mut packet) {
-            let (bytes, mut reply) = (BytesMut::from(&packet[..length]), Vec::new());
-            match endpoint.handle(now, client, None, None, bytes, &mut reply) {
-                Some(DatagramEvent::NewConnection(incoming)) => {
-                    match endpoint.accept(incoming, now, &mut reply, None) {
-                        Ok((handle, quic)) => open = Some((handle, quic, client)),
-                        Err(error) => {
-                            if let Some(transmit) = error.response {
-                                let _ = socket.send_to(&reply[..transmit.size], client);
-                            }
-                        }
-                    }
-                }
-                Some(DatagramEvent::ConnectionEvent(to, event)) => {
-                    if let Some((_, quic, _)) = open.as_mut().filter(|(handle, _, _)| *handle == to) {
-                        quic.handle_event(event);
-                    }
-                }
-                Some(DatagramEvent::Response(transmit)) => {
-                    let _ = socket.send_to(&reply[..transmit.size], client);
-                }
-                _ => {}
-            }
-        }
-        let Some((handle, quic, client)) = &mut open else { continue };
-        let mut wire = Wire { socket, client: *client, unsent: &mut unsent };
-        if quic.poll_timeout().is_some_and(|at| at <= now) {
-            quic.handle_timeout(now);
-        }
-        while let Some(event) = quic.poll() {
-            if let Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) = event {
-                while let Some(stream) = quic.streams().accept(Dir::Bi) {
-                    script(quic, stream, &mut wire);
-                }
-            }
-        }
-        unsent.retain_mut(|(stream, rest)| {
-            let mut send = quic.send_stream(*stream);
-            while let (false, Ok(written)) = (rest.is_empty(), send.write(rest)) {
-                rest.drain(..written);
-            }
-            !rest.is_empty()
-        });
-        let mut wire = Wire { socket, client: *client, unsent: &mut unsent };
-        while let Some(event) = quic.poll_endpoint_events() {
-            if let Some(event) = endpoint.handle_event(*handle, event) {
-                quic.handle_event(event);
-            }
-        }
-        wire.flush(quic, true);
-    }
-}
+type Doq = Meeting<DoqTransport>;
 
 /// A client that has sent so many queries, with the IDs from 1 on.
 fn asking(server: &Server, queries: u16) -> Doq {
@@ -260,6 +118,32 @@ fn the_reset_of_a_stream_is_said_with_its_code_and_other_streams_go_on() {
         let peer = meeting.transport.peer().expect("a completed handshake");
         assert_eq!((peer.alpn.as_deref(), peer.tls_version.as_deref()), (Some("doq"), Some("TLS 1.3")));
         assert_eq!(peer.certificates.len(), 1);
+    });
+}
+
+#[test]
+fn a_reset_after_the_timeout_of_its_query_does_not_end_another_query() {
+    within_bound(|| {
+        let mut streams = Vec::new();
+        let server = Server::start(b"doq", nothing, move |quic, stream, wire| {
+            streams.push(stream);
+            if let [first, second, third] = streams[..] {
+                // Its reset comes before the responses to the two others.
+                let _ = quic.send_stream(second).reset(VarInt::from_u32(1));
+                wire.unsent.push((third, framed(&answer(0))));
+                wire.unsent.push((first, framed(&answer(0))));
+            }
+        });
+        let limit = Description { queries_each: Some(3), ..description(server.address) };
+        let mut meeting = Doq::begin(&limit);
+        (1..=2).for_each(|id| meeting.ask(id));
+        meeting.expire(2);
+        meeting.ask(3);
+        let ConnectionEvent::Ended { end, answers } = meeting.until_end() else {
+            panic!("{:?}", meeting.seen)
+        };
+        assert_eq!((end, answers), (ConnectionEnd::ByUs, 2), "{:?}", meeting.seen);
+        assert_eq!(meeting.seen.stream_failures, [StreamFailure::Reset]);
     });
 }
 

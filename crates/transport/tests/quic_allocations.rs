@@ -1,5 +1,5 @@
-//! A query over an open DoQ connection allocates no memory in this crate. `quinn-proto` allocates memory for each
-//! stream and packet, which this test counts and bounds.
+//! A query over an open connection of DoQ or DoH/3 allocates no memory in this crate. `quinn-proto` allocates memory
+//! for each stream and packet, which this test counts and bounds.
 
 #[path = "../../sys/tests/allocations/mod.rs"]
 mod allocations;
@@ -7,7 +7,7 @@ mod allocations;
 use std::time::{Duration, Instant};
 
 use dnsdyno_responder::{Config, Responder, Transport as Served};
-use dnsdyno_transport::quic::QuicTransport;
+use dnsdyno_transport::quic::{Doh3Transport, DoqTransport};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{Batch, Description, Open, Pause, Sink, Transport, Wake, XdpDescription};
@@ -27,10 +27,16 @@ impl Sink for Responses {
 }
 
 #[test]
-fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does() {
-    let config = Config { doq: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
+fn a_query_over_an_open_connection_allocates_only_what_the_quic_library_does() {
+    counts::<DoqTransport>(Served::Doq, "");
+    counts::<Doh3Transport>(Served::Doh3, "/dns-query");
+}
+
+fn counts<T: Transport + Open>(served: Served, path: &str) {
+    let free = vec!["127.0.0.1:0".parse().unwrap()];
+    let config = Config { doq: free.clone(), doh3: free, ..Config::default() };
     let responder = Responder::start(config).unwrap();
-    let server = responder.addresses_of(Served::Doq)[0];
+    let server = responder.addresses_of(served)[0];
     let tls = TlsConfig {
         server,
         asked: "localhost".into(),
@@ -59,7 +65,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         fast_open: false,
         handshake_timeout_ns: 5_000_000_000,
         tls,
-        http_path: String::new(),
+        http_path: path.to_owned(),
         http_get: false,
         members: Vec::new(),
         xdp: XdpDescription::default(),
@@ -68,7 +74,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         proxy: None,
         seed: 1,
     };
-    let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);
+    let mut transport = T::open_all(&description).unwrap().remove(0);
     transport.begin(0);
     let mut query = Vec::new();
     dnsdyno_wire::QueryForm::default().encode(b"\x03www\x07example\x00", 1, &mut query);
@@ -93,8 +99,8 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
     };
     per_query(16);
     let (one, sixteen) = (per_query(1), per_query(16));
-    println!("{one} allocations per query alone, {sixteen} with sixteen outstanding");
-    assert!(one < MOST_ALONE && sixteen < MOST_OF_SIXTEEN, "{one} alone, {sixteen} with sixteen outstanding");
+    println!("{served}: {one} allocations per query alone, {sixteen} with sixteen outstanding");
+    assert!(one < MOST_ALONE && sixteen < MOST_OF_SIXTEEN, "{served}: {one} alone, {sixteen} with sixteen");
 }
 
 const QUERIES: usize = 16_000;

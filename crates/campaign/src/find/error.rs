@@ -41,7 +41,7 @@ pub enum FindError {
         why: &'static str,
     },
     /// Connections over UDP.
-    #[error("--find {0} needs connections: add --transport tcp, dot, doh or doq")]
+    #[error("--find {0} needs connections: add --transport tcp, dot, doh, doq or doh3")]
     NoConnections(&'static str),
     /// A method that has only queries.
     #[error("--method {method} finds queries per second only: remove --find, or use --method search")]

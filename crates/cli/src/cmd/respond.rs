@@ -50,6 +50,9 @@ pub(crate) struct RespondFlags {
     /// Also serve DNS over QUIC at this address and port; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     doq: Vec<SocketAddr>,
+    /// Also serve DNS over HTTP/3 at this address and port, path /dns-query; may be repeated
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    doh3: Vec<SocketAddr>,
     /// Certificate chain (PEM) [default: one is created for localhost and the addresses]
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Encrypted")]
     cert: Option<PathBuf>,
@@ -59,13 +62,13 @@ pub(crate) struct RespondFlags {
     /// Write the CA certificate for clients to this file (PEM) before listening
     #[arg(long, value_name = "FILE", help_heading = "Encrypted")]
     write_ca: Option<PathBuf>,
-    /// Support only this version of TLS (DoQ always uses 1.3)
+    /// Support only this version of TLS (DoQ and DoH/3 always use 1.3)
     #[arg(long, value_enum, value_name = "VERSION", help_heading = "Encrypted")]
     tls_version: Option<TlsVersion>,
     /// Disable session resumption: each connection needs a full handshake
     #[arg(long, conflicts_with = "early_data", help_heading = "Encrypted")]
     no_resumption: bool,
-    /// Accept early data (0-RTT) over DoT and DoQ
+    /// Accept early data (0-RTT) over DoT, DoQ and DoH/3
     #[arg(long, help_heading = "Encrypted")]
     early_data: bool,
     /// Close connections without outstanding queries after this time
@@ -178,7 +181,7 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     flags.write_ca(&running)?;
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
     let addresses: Vec<_> = running.addresses().iter().map(ToString::to_string).collect();
-    let encrypted: String = [Transport::Dot, Transport::Doh, Transport::Doq]
+    let encrypted: String = [Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3]
         .into_iter()
         .flat_map(|transport| running.addresses_of(transport).into_iter().map(move |at| (transport, at)))
         .map(|(transport, at)| format!(", {at} ({transport})"))
@@ -254,7 +257,7 @@ impl RespondFlags {
         let Some(path) = &self.write_ca else { return Ok(()) };
         let Some(pem) = running.trust_pem() else {
             return Err(Failure::bad_input(anyhow::anyhow!(
-                "--write-ca needs an encrypted listener: add --dot, --doh or --doq"
+                "--write-ca needs an encrypted listener: add --dot, --doh, --doq or --doh3"
             )));
         };
         std::fs::write(path, pem)
@@ -320,6 +323,7 @@ impl RespondFlags {
             dot: self.dot.clone(),
             doh: self.doh.clone(),
             doq: self.doq.clone(),
+            doh3: self.doh3.clone(),
             tls: self.tls(),
             idle: Duration::from_nanos(
                 parse_duration_ns(&self.idle).context("--idle").map_err(Failure::bad_input)?,

@@ -51,6 +51,7 @@
 //! | [`beside::endless`] | input without an end, signals while it is read, little memory |
 //! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
+//! | [`beside::doh3`] | the same over HTTP/3; another implementation as server and as client |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real
 //! server |
 //! | [`beside::clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
@@ -127,6 +128,7 @@ mod beside {
     pub(crate) mod dlz;
     pub(crate) mod dnsperf;
     pub(crate) mod doctor;
+    pub(crate) mod doh3;
     pub(crate) mod doq;
     pub(crate) mod encrypted;
     pub(crate) mod encrypted_client;

@@ -150,7 +150,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         &[Udp],
         "--proxy-protocol is not possible with AF_XDP: remove it, or use --backend sockets",
     ),
-    ("proxy-protocol = \"::1\"", &[Udp, Doq], "--proxy-protocol cannot be used with --transport doq"),
+    ("proxy-protocol = \"::1\"", &[Udp, Doq], "--proxy-protocol cannot be used with --transport doq or doh3"),
     (
         "queries-per-connection = 1",
         &[Udp],
@@ -176,7 +176,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     (
         "insecure = true",
         &[Udp, Tcp],
-        "--insecure is for encryption, and mix has none: add --transport dot, doh or doq, or remove it",
+        "--insecure is for encryption, and mix has none: add --transport dot, doh, doq or doh3, or remove it",
     ),
     ("ca = \"a\"", &[Udp], "--ca is for encryption"),
     ("sni = \"a\"", &[Udp], "--sni is for encryption"),
@@ -190,7 +190,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     (
         "tls-version = \"1.2\"",
         &[Doq],
-        "--tls-version 1.2 cannot be used with --transport doq: QUIC always uses TLS 1.3",
+        "--tls-version 1.2 cannot be used with --transport doq or doh3: QUIC always uses TLS 1.3",
     ),
     (
         "tls-version = \"1.2\"\nearly-data = true",

@@ -65,7 +65,8 @@ fn failures(tally: &Tally) -> u64 {
 /// when its handshake is done.
 fn connections(header: &Header, arrivals: &Arrivals) -> (u64, f64) {
     let Some(connections) = &arrivals.connections else { return (0, 0.0) };
-    let over_tls = connections.encrypted.as_ref().filter(|_| header.transport != "doq");
+    let over_tls =
+        connections.encrypted.as_ref().filter(|_| !matches!(header.transport.as_str(), "doq" | "doh3"));
     let handshakes = over_tls.map_or(0.0, |encrypted| {
         let mut all = Histogram::new();
         encrypted.handshakes.iter().for_each(|(_, kind)| all.merge(kind));
@@ -121,7 +122,7 @@ mod tests {
         connections.encrypted = Some(Box::new(encrypted));
         let mut second = sample::second(0, 100, 0);
         second.arrivals.connections = Some(Box::new(connections));
-        for (transport, took_s) in [("dot", 0.003), ("doq", 0.001)] {
+        for (transport, took_s) in [("dot", 0.003), ("doq", 0.001), ("doh3", 0.001)] {
             let header = Header { transport: transport.into(), ..sample::header() };
             let lines = lines(&sample::recorded(&header, std::slice::from_ref(&second)));
             assert_eq!(lines[0][6..], [3.0, took_s], "{transport}");

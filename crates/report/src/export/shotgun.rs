@@ -93,7 +93,7 @@ impl<'a> Stats<'a> {
         let connections = arrivals.connections.as_deref();
         let encrypted = connections.and_then(|connections| connections.encrypted.as_deref());
         let done = |kind| encrypted.map_or(0, |encrypted| encrypted.handshake(kind).count());
-        let is_quic = run.digest.header.transport == "doq";
+        let is_quic = matches!(run.digest.header.transport.as_str(), "doq" | "doh3");
         let (early, rejected) =
             (done(HandshakeKind::Early), encrypted.map_or(0, |encrypted| encrypted.early_rejected));
         // A QUIC handshake that failed is in both counts.

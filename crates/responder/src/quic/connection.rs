@@ -4,14 +4,21 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use bytes::Bytes;
+use dnsdyno_http::h3::code;
 use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
 
+use super::http::Http3;
+use super::query::Query;
 use crate::book::ResponseInfo;
 use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault};
+use crate::kind::Transport;
 
 /// A connection, and its outstanding queries.
 pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
+    /// The state of HTTP/3; none over DoQ.
+    pub(crate) http: Option<Http3>,
+    pub(crate) codes: Codes,
     /// Handles are used again; this is not.
     pub(crate) serial: u64,
     pub(crate) fault: Option<ConnectionFault>,
@@ -56,7 +63,7 @@ pub(crate) struct Writing {
 /// A response that was not begun yet.
 pub(crate) struct Response {
     pub(crate) stream: StreamId,
-    /// The message with its length before it.
+    /// The message as its stream carries it.
     pub(crate) frame: Vec<u8>,
     pub(crate) info: ResponseInfo,
 }
@@ -65,17 +72,6 @@ pub(crate) struct Response {
 pub(crate) struct KeptBack {
     pub(crate) response: Response,
     pub(crate) until_ns: u64,
-}
-
-/// The result of reading a stream.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Query {
-    /// A whole message.
-    Message(Vec<u8>),
-    /// Not yet.
-    Nothing,
-    /// The client violates RFC 9250.
-    Error,
 }
 
 /// The result of writing to a stream.
@@ -90,9 +86,17 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new(quic: quinn_proto::Connection, serial: u64, accepted_ns: u64) -> Connection {
+    pub(crate) fn new(
+        quic: quinn_proto::Connection,
+        transport: Transport,
+        serial: u64,
+        accepted_ns: u64,
+    ) -> Connection {
+        let is_http = transport == Transport::Doh3;
         Connection {
             quic,
+            http: is_http.then(Http3::new),
+            codes: if is_http { HTTP_CODES } else { DOQ_CODES },
             serial,
             fault: None,
             accepted_ns,
@@ -112,6 +116,9 @@ impl Connection {
 
     /// Reads what was received on a stream.
     pub(crate) fn read(&mut self, stream: StreamId) -> Query {
+        if let Some(http) = &mut self.http {
+            return http.read(&mut self.quic, stream);
+        }
         let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return Query::Nothing };
         let reading = self.reading.entry(stream).or_default();
@@ -180,12 +187,23 @@ impl Connection {
         }
     }
 
-    /// Resets a stream instead of answering on it.
-    pub(crate) fn reset(&mut self, stream: StreamId) {
-        let _ = self.quic.send_stream(stream).reset(INTERNAL_ERROR);
+    /// Writes a short response that is no answer, and ends the stream.
+    pub(crate) fn write_alone(&mut self, stream: StreamId, frame: &[u8]) {
+        let mut send = self.quic.send_stream(stream);
+        let is_written = send.write(frame).is_ok_and(|count| count == frame.len());
+        if is_written && send.finish().is_ok() {
+            self.unacknowledged += 1;
+        } else {
+            self.reset(stream);
+        }
     }
 
-    /// Closes the connection with an error code of RFC 9250.
+    /// Resets a stream instead of answering on it.
+    pub(crate) fn reset(&mut self, stream: StreamId) {
+        let _ = self.quic.send_stream(stream).reset(self.codes.internal_error);
+    }
+
+    /// Closes the connection with an error code of its protocol.
     pub(crate) fn close(&mut self, now: Instant, code: VarInt) {
         self.quic.close(now, code, Bytes::new());
     }
@@ -199,6 +217,17 @@ impl Connection {
         [quic_ns, slow_ns, kept_ns].into_iter().flatten().min()
     }
 
+    /// Whether no query is being read or answered, and the client has all responses.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_reading = self.http.as_ref().is_some_and(Http3::has_requests);
+        self.unsent() + self.held + self.unacknowledged == 0 && !is_reading
+    }
+
+    /// Whether GOAWAY was sent.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.http.as_ref().is_some_and(Http3::is_gone)
+    }
+
     /// Queries whose response QUIC has not accepted completely, without those in the delay queue.
     pub(crate) fn unsent(&self) -> usize {
         self.writing.len() + usize::from(self.kept_back.is_some())
@@ -209,7 +238,7 @@ impl Reading {
     fn next_query(&mut self, is_ended: bool) -> Query {
         let declared = self.bytes.first_chunk().map(|length| usize::from(u16::from_be_bytes(*length)) + 2);
         match declared {
-            Some(declared) if self.bytes.len() > declared => Query::Error,
+            Some(declared) if self.bytes.len() > declared => Query::Error(DOQ_CODES.protocol_error),
             Some(declared) if self.bytes.len() == declared => {
                 if std::mem::replace(&mut self.is_taken, true) {
                     return Query::Nothing;
@@ -217,16 +246,33 @@ impl Reading {
                 Query::Message(self.bytes[2..].to_vec())
             }
             // A stream that ends before its message does, or without one.
-            _ if is_ended => Query::Error,
+            _ if is_ended => Query::Error(DOQ_CODES.protocol_error),
             _ => Query::Nothing,
         }
     }
 }
 
-/// Error codes of RFC 9250 §4.3.
-pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
-pub(crate) const INTERNAL_ERROR: VarInt = VarInt::from_u32(1);
-pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
+/// Error codes of a protocol over QUIC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes {
+    pub(crate) no_error: VarInt,
+    pub(crate) internal_error: VarInt,
+    pub(crate) protocol_error: VarInt,
+}
+
+/// RFC 9250 §4.3.
+const DOQ_CODES: Codes = Codes {
+    no_error: VarInt::from_u32(0),
+    internal_error: VarInt::from_u32(1),
+    protocol_error: VarInt::from_u32(2),
+};
+
+/// RFC 9114 §8.1.
+const HTTP_CODES: Codes = Codes {
+    no_error: VarInt::from_u32(code::NO_ERROR as u32),
+    internal_error: VarInt::from_u32(code::INTERNAL_ERROR as u32),
+    protocol_error: VarInt::from_u32(code::GENERAL_PROTOCOL_ERROR as u32),
+};
 
 /// A message, and the length before it; more is an error.
 const MOST_BYTES: usize = 65_537;
@@ -244,7 +290,7 @@ mod tests {
         assert_eq!(read(b"\0\x02a", false), Query::Nothing);
         for (bytes, is_ended) in [(&b"\0\x02a"[..], true), (b"\0\x02abc", false), (b"", true), (b"\0", true)]
         {
-            assert_eq!(read(bytes, is_ended), Query::Error, "{bytes:?}");
+            assert_eq!(read(bytes, is_ended), Query::Error(DOQ_CODES.protocol_error), "{bytes:?}");
         }
         let mut taken = Reading { bytes: b"\0\x01a".to_vec(), is_taken: true };
         assert_eq!(taken.next_query(true), Query::Nothing);

@@ -16,17 +16,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Buf;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Request, Response, StatusCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::freshness::freshness_s;
 use crate::book::ResponseInfo;
+use crate::doh::{self, Asked, HEADER_BYTES, MESSAGE_BYTES};
 use crate::faults::{Fault, WRONG_LENGTH_BY};
+use crate::freshness::freshness_s;
 
 /// One connection's HTTP.
 pub(crate) struct Http {
@@ -309,34 +308,15 @@ impl Upload {
 
 /// The message in a request, `None` where it is in the body, or the status that refuses it.
 fn check(request: &Request<RecvStream>) -> Result<Option<Vec<u8>>, StatusCode> {
-    if request.uri().path() != PATH {
-        return Err(StatusCode::NOT_FOUND);
-    }
-    match *request.method() {
-        Method::GET => message_in(request.uri().query().unwrap_or("")).map(Some),
-        Method::POST => {
-            let headers = request.headers();
-            let value = |name| headers.get(name).and_then(|value| value.to_str().ok());
-            let media_type = value(header::CONTENT_TYPE).and_then(|value| value.split(';').next());
-            let length = value(header::CONTENT_LENGTH).and_then(|value| value.parse::<u64>().ok());
-            if !media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(MESSAGE_TYPE)) {
-                return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
-            }
-            if length.is_some_and(|length| length > MESSAGE_BYTES as u64) {
-                return Err(StatusCode::PAYLOAD_TOO_LARGE);
-            }
-            Ok(None)
-        }
-        _ => Err(StatusCode::METHOD_NOT_ALLOWED),
-    }
-}
-
-/// The message in the `dns` variable of a query string (RFC 8484 §6: base64url, without padding).
-fn message_in(query: &str) -> Result<Vec<u8>, StatusCode> {
-    let text = query.split('&').find_map(|pair| pair.strip_prefix("dns="));
-    let text = text.filter(|text| !text.is_empty()).ok_or(StatusCode::BAD_REQUEST)?;
-    let message = URL_SAFE_NO_PAD.decode(text).map_err(|_| StatusCode::BAD_REQUEST)?;
-    if message.len() > MESSAGE_BYTES { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(message) }
+    let value = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let asked = Asked {
+        method: request.method().as_str(),
+        path: request.uri().path(),
+        query: request.uri().query(),
+        content_type: value(header::CONTENT_TYPE),
+        content_length: value(header::CONTENT_LENGTH).and_then(|value| value.parse().ok()),
+    };
+    doh::check(asked).map_err(|status| StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST))
 }
 
 impl Buf for Body {
@@ -405,13 +385,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The path of queries.
-const PATH: &str = "/dns-query";
-
 const MESSAGE_TYPE: &str = "application/dns-message";
-
-/// The longest message of DNS.
-const MESSAGE_BYTES: usize = 65_535;
 
 /// Concurrent streams of a connection.
 const STREAMS: u32 = 65_536;
@@ -419,9 +393,6 @@ const STREAMS: u32 = 65_536;
 /// Receive windows: one message on a stream, many on a connection.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 16 << 20;
-
-/// A GET carries its query in the path, of which the URI type accepts 65,534 bytes: 49,000 before base64.
-const HEADER_BYTES: u32 = 100 * 1024;
 
 /// Streams that we have reset and the client may not know of yet.
 const RESET_STREAMS: usize = 1024;

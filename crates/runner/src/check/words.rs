@@ -123,7 +123,7 @@ fn cure(why: HandshakeFailure, kind: PartKind) -> String {
 /// What a user can do about an HTTP response that has no DNS message.
 fn path_cure(kind: PartKind, path: &str) -> String {
     match kind {
-        PartKind::Doh => {
+        PartKind::Doh | PartKind::Doh3 => {
             format!("; check the path (--http-path {}) and the method (--http-method)", shown(path, LONGEST))
         }
         _ => String::new(),
@@ -135,7 +135,7 @@ fn usual_port(kind: PartKind, port: u16) -> String {
     let usual = match kind {
         PartKind::Udp | PartKind::Tcp => 53,
         PartKind::Dot | PartKind::Doq => 853,
-        PartKind::Doh => 443,
+        PartKind::Doh | PartKind::Doh3 => 443,
     };
     if port == usual { String::new() } else { format!(" ({}: usually port {usual})", service(kind)) }
 }
@@ -148,6 +148,7 @@ fn service(kind: PartKind) -> &'static str {
         PartKind::Dot => "DNS over TLS",
         PartKind::Doh => "DNS over HTTPS (HTTP/2)",
         PartKind::Doq => "DNS over QUIC",
+        PartKind::Doh3 => "DNS over HTTP/3",
     }
 }
 

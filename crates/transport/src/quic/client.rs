@@ -7,16 +7,14 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
-use dnsdyno_measure::NotSentReason;
+use dnsdyno_measure::{ConnectionEnd, NotSentReason};
 
 use super::config::Verification;
-use super::connection::{Connection, LENGTH_BYTES};
+use super::connection::{Connection, Framed, Protocol};
 
 /// A client and its connection.
-#[derive(Default)]
-pub(crate) struct Client {
-    pub(crate) connection: Option<Box<Connection>>,
+pub(crate) struct Client<P: Protocol> {
+    pub(crate) connection: Option<Box<Connection<P>>>,
     pub(crate) phase: Phase,
     /// Whether it is in the queue of clients that can send.
     pub(crate) is_queued: bool,
@@ -30,6 +28,8 @@ pub(crate) struct Client {
     /// Whether queries were sent as early data, and no session ticket for the next connection was
     /// received since.
     pub(crate) awaits_ticket: bool,
+    /// What the connection ends with once its streams have ended, where the server accepts no more queries over it.
+    pub(crate) closing: Option<ConnectionEnd>,
     /// Until when it is kept open at most, though all its queries were answered.
     pub(crate) lingers_until_ns: Option<u64>,
     /// Number of its connections so far; it distinguishes timers of this connection from those of an
@@ -75,12 +75,10 @@ impl Acknowledgements {
 
 /// A query that waits for the handshake, or for a stream that the server allows.
 pub(crate) struct Waiting {
-    /// Its ID in the worker's table.
-    pub(crate) id: u16,
     /// Whether it has been sent as early data that the server rejected.
     pub(crate) was_sent: bool,
-    /// The message with its length before it, as it is sent.
-    pub(crate) framed: Bytes,
+    /// The query as it is sent.
+    pub(crate) framed: Framed,
 }
 
 /// The state of a client's connection.
@@ -97,19 +95,45 @@ pub(crate) enum Phase {
     Ending,
 }
 
-impl Client {
+impl<P: Protocol> Default for Client<P> {
+    fn default() -> Self {
+        Client {
+            connection: None,
+            phase: Phase::default(),
+            is_queued: false,
+            is_touched: false,
+            acknowledgements: Acknowledgements::default(),
+            has_read: false,
+            verification: None,
+            awaits_ticket: false,
+            closing: None,
+            lingers_until_ns: None,
+            generation: 0,
+            queries: 0,
+            outstanding: 0,
+            answers: 0,
+            opened_ns: 0,
+            since_ns: 0,
+            read_ns: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+}
+
+impl<P: Protocol> Client<P> {
     /// Whether the client can be given a query now; a connection carries `limit`.
     pub(crate) fn can_send(&self, limit: u32) -> bool {
-        self.phase != Phase::Ending && self.queries < limit && self.waiting.len() < MOST_WAITING
+        let is_taking = self.phase != Phase::Ending && self.closing.is_none();
+        is_taking && self.queries < limit && self.waiting.len() < MOST_WAITING
     }
 
     /// Forgets a query that waits. Returns the length of its message if it has waited for a stream only, and never
     /// left; `None` if it does not wait, or may have left.
     pub(crate) fn forget_waiting(&mut self, id: u16) -> Option<usize> {
-        let place = self.waiting.iter().position(|waiting| waiting.id == id)?;
+        let place = self.waiting.iter().position(|waiting| waiting.framed.id == id)?;
         let waiting = self.waiting.remove(place)?;
         let never_left = self.phase == Phase::Open && !waiting.was_sent;
-        never_left.then(|| waiting.framed.len() - LENGTH_BYTES)
+        never_left.then_some(usize::from(waiting.framed.message_bytes))
     }
 
     /// Why it cannot be given a query: the server allows no stream at all, or those of this connection are in use.
@@ -123,7 +147,16 @@ impl Client {
 
     /// Whether the connection has carried all its queries and none is outstanding.
     pub(crate) fn is_spent(&self, limit: u32) -> bool {
-        self.queries >= limit && self.outstanding == 0
+        match self.closing {
+            None => self.queries >= limit && self.outstanding == 0,
+            // Queries that must use this client wait for its next connection.
+            Some(_) => self.outstanding as usize <= self.waiting.len(),
+        }
+    }
+
+    /// What a connection ends with that is spent.
+    pub(crate) fn spent_end(&self) -> ConnectionEnd {
+        self.closing.unwrap_or(ConnectionEnd::ByUs)
     }
 
     /// Whether no query is outstanding on the open connection.

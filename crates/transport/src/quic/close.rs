@@ -7,12 +7,12 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, StreamFai
 use quinn_proto::{EndpointEvent, VarInt};
 
 use super::client::Phase;
-use super::connection::NO_ERROR;
+use super::connection::{Protocol, StreamQuery};
 use super::state::QuicTransport;
 use super::words;
 use crate::ConnectionEvent;
 
-impl QuicTransport {
+impl<P: Protocol> QuicTransport<P> {
     /// Takes a connection out of use, and keeps the event for the sink. With a `code` the server is
     /// sent a CONNECTION_CLOSE.
     ///
@@ -57,7 +57,7 @@ impl QuicTransport {
             self.news.push((channel as u32, now_ns, ConnectionEvent::HandshakeFailed(handshake)));
         }
         let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
-        self.end_connection(channel, ConnectionEvent::Failed(why), is_ours.then_some(NO_ERROR));
+        self.end_connection(channel, ConnectionEvent::Failed(why), is_ours.then_some(P::NO_ERROR));
     }
 
     pub(super) fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
@@ -77,7 +77,36 @@ impl QuicTransport {
                 client.lingers_until_ns = Some(now_ns + patience);
                 self.touch(channel);
             }
-            _ => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
+            _ => {
+                let end = client.spent_end();
+                self.end(channel, end, Some(P::NO_ERROR));
+            }
+        }
+    }
+
+    /// The server takes no more queries over this connection, and has not processed those of streams from `number` on.
+    pub(super) fn go_away(&mut self, channel: usize, number: u64, at_ns: u64) {
+        let client = &mut self.clients[channel];
+        let Some(connection) = &mut client.connection else { return };
+        client.closing = Some(ConnectionEnd::GoneAway);
+        let mut lost = connection.cancel_from(number, &mut self.unfinished);
+        lost.reverse();
+        let unsent = client.waiting.drain(..).map(|waiting| StreamQuery { id: waiting.framed.id, at_ns });
+        lost.extend(unsent);
+        let why = StreamFailure::GoneAway;
+        if !lost.is_empty() {
+            self.explained.stream(why, || words::GONE_AWAY.to_owned());
+        }
+        self.failed.extend(lost.into_iter().map(|query| (channel as u32, query, why)));
+        self.touch(channel);
+        self.close_if_gone(channel);
+    }
+
+    /// Closes a connection over which the server takes no more queries, once none is outstanding.
+    pub(super) fn close_if_gone(&mut self, channel: usize) {
+        let client = &self.clients[channel];
+        if client.closing.is_some() && client.phase == Phase::Open && client.is_spent(self.limit) {
+            self.close_complete(channel);
         }
     }
 
@@ -101,7 +130,7 @@ impl QuicTransport {
                 }
                 Phase::Open => {
                     if client.is_idle() && now_ns.saturating_sub(client.quiet_since_ns()) >= idle_ns {
-                        self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+                        self.end(channel, ConnectionEnd::ByUs, Some(P::NO_ERROR));
                         continue;
                     }
                     let Some(connection) = &mut client.connection else { continue };

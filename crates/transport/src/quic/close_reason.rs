@@ -5,7 +5,7 @@ use quinn_proto::{ConnectionError, TransportErrorCode};
 use rustls::AlertDescription;
 
 use super::config::Verification;
-use super::connection::NO_ERROR;
+use super::connection::Protocol;
 use crate::tls;
 
 /// Why a handshake failed, given the result of verifying the server's certificate. No handshake failure
@@ -42,9 +42,11 @@ pub(crate) fn failure_of(
 }
 
 /// Why a connection ended whose handshake was done; `is_idle` = no query was outstanding.
-pub(crate) fn end_of(error: &ConnectionError, is_idle: bool) -> ConnectionEnd {
+pub(crate) fn end_of<P: Protocol>(error: &ConnectionError, is_idle: bool) -> ConnectionEnd {
     match error {
-        ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR => ConnectionEnd::ByServer,
+        ConnectionError::ApplicationClosed(close) if close.error_code == P::NO_ERROR => {
+            ConnectionEnd::ByServer
+        }
         ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::NO_ERROR => {
             ConnectionEnd::ByServer
         }

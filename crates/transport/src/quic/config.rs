@@ -8,7 +8,8 @@ use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, TransportConfig, VarInt};
 use rustls::pki_types::CertificateDer;
 
-use crate::bounds::{QUIC_HANDSHAKE_BYTES, QUIC_STREAM_WINDOW, quic_connection_window};
+use super::connection::Protocol;
+use crate::bounds::{QUIC_HANDSHAKE_BYTES, quic_connection_window};
 use crate::tls::{self, Facts, NoteVerification, NotedVerifier, Sessions, Tls, TlsSetupError};
 use crate::udp;
 
@@ -22,7 +23,7 @@ pub enum QuicOpenError {
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
     /// TLS lacks what QUIC needs.
-    #[error("DoQ needs TLS 1.3 with AES-128-GCM, which this TLS configuration lacks: remove --tls-version")]
+    #[error("QUIC needs TLS 1.3 with AES-128-GCM, which this TLS configuration lacks: remove --tls-version")]
     NoSuite,
     /// The host provides no epoll set.
     #[error("cannot prepare connections to {server}: {source}")]
@@ -35,27 +36,27 @@ pub enum QuicOpenError {
 }
 
 /// The configuration of QUIC for so many clients, the result of its verifier, and its session store.
-pub(super) fn client_config(
+pub(super) fn client_config<P: Protocol>(
     queries_each: Option<u32>,
     tls: &Tls,
     clients: usize,
 ) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
-    let (mut client, sessions) = tls.client_config(&[ALPN], clients)?;
+    let (mut client, sessions) = tls.client_config(&[P::ALPN], clients)?;
     let verifier_result = Arc::<VerifierResult>::default();
     let verifier = NotedVerifier { verifier: tls.verifier(), notes: Arc::clone(&verifier_result) };
     client.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
-    quic.transport_config(Arc::new(transport(queries_each, clients)));
+    quic.transport_config(Arc::new(transport::<P>(queries_each, clients)));
     Ok((quic, verifier_result, sessions))
 }
 
-fn transport(queries_each: Option<u32>, clients: usize) -> TransportConfig {
+fn transport<P: Protocol>(queries_each: Option<u32>, clients: usize) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    // A server must not open streams (RFC 9250, 4.2).
+    // A server must not open streams for queries (RFC 9250, 4.2; RFC 9114, 6.1).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
-    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
-    transport.stream_receive_window(VarInt::from_u32(QUIC_STREAM_WINDOW));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(P::SERVER_STREAMS));
+    transport.stream_receive_window(VarInt::from_u32(P::STREAM_WINDOW));
     transport.receive_window(VarInt::from_u32(quic_connection_window(clients)));
     transport.crypto_buffer_size(QUIC_HANDSHAKE_BYTES);
     transport.datagram_receive_buffer_size(None);
@@ -102,9 +103,6 @@ impl NoteVerification for VerifierResult {
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }
-
-/// The protocol of DNS over QUIC (RFC 9250, 8.1).
-pub(super) const ALPN: &[u8] = b"doq";
 
 /// Path MTU discovery is off for connections with so few queries.
 const TOO_FEW_TO_PROBE: u32 = 100;

@@ -8,7 +8,8 @@ use bytes::BytesMut;
 use quinn_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig};
 
 use super::config::client_config;
-use super::connection::{Arrival, take};
+use super::connection::{Arrival, StreamQuery};
+use super::doq::{Doq, take};
 use crate::tls::{Tls, TlsConfig, TlsTrust};
 
 /// Packets, each preceded by its length in two octets. Those with a long header get the connection ID of the client, so
@@ -54,8 +55,9 @@ pub fn doq_stream(bytes: &[u8]) {
     let mut message = Vec::new();
     for end in 0..=bytes.len() {
         for is_ended in [false, true] {
-            let arrival = take(&bytes[..end], is_ended, Some(0x1234), &mut message);
-            assert!(!matches!(arrival, Arrival::Message) || message.len() + 2 == end);
+            let query = StreamQuery { id: 0x1234, at_ns: 0 };
+            let arrival = take(&bytes[..end], is_ended, Some(query), &mut message);
+            assert!(!matches!(arrival, Arrival::Message(_)) || message.len() + 2 == end);
         }
     }
 }
@@ -92,7 +94,7 @@ static CLIENT: LazyLock<Option<ClientConfig>> = LazyLock::new(|| {
         early_data: false,
         key_log: None,
     };
-    Some(client_config(None, &Tls::new(&config).ok()?, 1).ok()?.0)
+    Some(client_config::<Doq>(None, &Tls::new(&config).ok()?, 1).ok()?.0)
 });
 
 #[cfg(test)]

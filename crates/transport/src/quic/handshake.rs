@@ -1,14 +1,14 @@
 //! How a client's connection is opened and its handshake ends.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, HandshakeKind, NotSentReason};
 
 use super::client::{Phase, Waiting};
-use super::connection::{Connection, NO_ERROR};
+use super::connection::{Connection, Protocol};
 use super::peer::peer_of;
 use super::state::QuicTransport;
 use crate::{ConnectionEvent, Stopped};
 
-impl QuicTransport {
+impl<P: Protocol> QuicTransport<P> {
     /// Starts a connection of this client.
     pub(super) fn begin_connection(&mut self, channel: usize, opened_ns: u64) -> Result<(), Stopped> {
         let (config, server) = (self.quic.clone(), self.config.server);
@@ -24,7 +24,11 @@ impl QuicTransport {
         self.owners[handle.0] = channel as u32;
         let client = &mut self.clients[channel];
         let may_ask_now = quic.has_0rtt();
-        client.connection = Some(Box::new(Connection::new(quic, handle)));
+        let mut connection = Box::new(Connection::new(quic, handle));
+        if may_ask_now {
+            connection.begin();
+        }
+        client.connection = Some(connection);
         client.phase = Phase::Opening;
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
         client.since_ns = if may_ask_now { opened_ns } else { u64::MAX };
@@ -47,8 +51,9 @@ impl QuicTransport {
         } else {
             // Before the waiting queries: these were sent first.
             for early in connection.forget_streams(&mut self.unfinished).into_iter().rev() {
-                client.waiting.push_front(Waiting { id: early.id, was_sent: true, framed: early.framed });
+                client.waiting.push_front(Waiting { was_sent: true, framed: early });
             }
+            connection.begin();
             client.since_ns = at_ns;
         }
         let kind = match (client.verification.is_some(), is_taken) {
@@ -67,7 +72,8 @@ impl QuicTransport {
         }
         // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
-            return self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+            let end = self.clients[channel].spent_end();
+            return self.end(channel, end, Some(P::NO_ERROR));
         }
         self.send_waiting(channel);
     }
@@ -77,10 +83,11 @@ impl QuicTransport {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
-        while let Some(waiting) = client.waiting.pop_front() {
-            let Waiting { id, was_sent, framed } = waiting;
-            if let Err(framed) = connection.open_stream(id, framed, now_ns) {
-                client.waiting.push_front(Waiting { id, was_sent, framed });
+        while client.closing.is_none()
+            && let Some(Waiting { was_sent, framed }) = client.waiting.pop_front()
+        {
+            if let Err(framed) = connection.open_stream(framed, now_ns) {
+                client.waiting.push_front(Waiting { was_sent, framed });
                 break;
             }
         }

@@ -1,11 +1,12 @@
 //! How clients over QUIC open themselves from the description of a run.
 
+use super::connection::Protocol;
 use super::state::{QuicTransport, sockets_of};
 use crate::description::{Description, Open, OpenError};
 use crate::stream::usable_addresses;
 use crate::tls::Tls;
 
-impl Open for QuicTransport {
+impl<P: Protocol> Open for QuicTransport<P> {
     fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
         let addresses = usable_addresses(description.server, description.local_addresses());
         let addresses = addresses.map_err(OpenError::refused)?;

@@ -5,11 +5,11 @@ use std::io;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::udp::Queued;
-use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
+use quinn_proto::{DatagramEvent, Dir, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
 use super::close_reason::{end_of, failure_of};
-use super::connection::{Arrival, EXCESSIVE_LOAD, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
+use super::connection::{Arrival, Break, Protocol, StreamQuery, Turn};
 use super::state::QuicTransport;
 use super::words;
 use crate::{ConnectionEvent, MessageKind, Sink};
@@ -22,7 +22,7 @@ pub(super) fn keep_ready(poller: &mut Poller, timeout_ns: u64, kept: &mut Vec<u3
     !kept.is_empty()
 }
 
-impl QuicTransport {
+impl<P: Protocol> QuicTransport<P> {
     /// Passes the packets of a socket to their connections, up to the bound of a round.
     pub(super) fn receive_from(&mut self, socket: usize) {
         for _ in 0..ROUNDS {
@@ -89,15 +89,24 @@ impl QuicTransport {
         if let Some(until_ns) = client.lingers_until_ns
             && (!client.awaits_ticket || at_ns >= until_ns)
         {
-            self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+            let end = client.spent_end();
+            self.end(channel, end, Some(P::NO_ERROR));
         }
     }
 
     fn take_event(&mut self, channel: usize, event: Event, at_ns: u64, sink: &mut impl Sink) {
         match event {
             Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, at_ns, sink),
-            Event::Stream(StreamEvent::Available { .. }) => self.send_waiting(channel),
-            Event::Stream(StreamEvent::Writable { .. }) => {
+            Event::Stream(StreamEvent::Available { dir: Dir::Bi }) => self.send_waiting(channel),
+            Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.accept(channel, at_ns, sink),
+            Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                // A server may stop reading a query (some do once they have read it); its response may still follow.
+                if let Some(connection) = &mut self.clients[channel].connection {
+                    let arrival = P::take_stop(connection, id);
+                    self.take_arrival(channel, arrival, at_ns, sink);
+                }
+            }
+            Event::Stream(StreamEvent::Writable { .. } | StreamEvent::Available { dir: Dir::Uni }) => {
                 if let Some(connection) = &mut self.clients[channel].connection {
                     connection.write_rest();
                     self.touch(channel);
@@ -111,20 +120,31 @@ impl QuicTransport {
                     if let Some(handshake) = handshake {
                         let rejected = self.verifier_result.take_words();
                         self.explained
-                            .handshake(handshake, || rejected.unwrap_or_else(|| words::of(&reason)));
+                            .handshake(handshake, || rejected.unwrap_or_else(|| words::of::<P>(&reason)));
                     }
                     self.fail(channel, why, handshake);
                 } else {
-                    let end = end_of(&reason, client.is_idle());
-                    if !matches!(end, ConnectionEnd::ByServer | ConnectionEnd::ByUs) {
-                        self.explained.end(end, || words::of(&reason));
+                    let end = match end_of::<P>(&reason, client.is_idle()) {
+                        ConnectionEnd::ByServer => client.closing.unwrap_or(ConnectionEnd::ByServer),
+                        other => other,
+                    };
+                    if !matches!(end, ConnectionEnd::ByServer | ConnectionEnd::ByUs | ConnectionEnd::GoneAway)
+                    {
+                        self.explained.end(end, || words::of::<P>(&reason));
                     }
                     self.end(channel, end, None);
                 }
             }
-            // A server may stop reading a query (some do once they have read it); its response
-            // may still follow.
             _ => {}
+        }
+    }
+
+    /// Reads the streams that the server has opened.
+    fn accept(&mut self, channel: usize, at_ns: u64, sink: &mut impl Sink) {
+        while let Some(connection) = &mut self.clients[channel].connection
+            && let Some(stream) = connection.quic.streams().accept(Dir::Uni)
+        {
+            self.read(channel, stream, at_ns, sink);
         }
     }
 
@@ -132,8 +152,24 @@ impl QuicTransport {
     fn read(&mut self, channel: usize, stream: StreamId, at_ns: u64, sink: &mut impl Sink) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
-        let arrival = connection.read(stream, &mut self.message, &mut self.unfinished);
-        if matches!(arrival, Arrival::Message | Arrival::Part | Arrival::Broken(_)) {
+        let mut turn = Turn {
+            shared: &mut self.shared,
+            message: &mut self.message,
+            unfinished: &mut self.unfinished,
+            explained: &mut self.explained,
+            sink,
+            at_ns,
+        };
+        let arrival = P::read(connection, stream, &mut turn);
+        self.take_arrival(channel, arrival, at_ns, sink);
+    }
+
+    /// What was received on a stream.
+    fn take_arrival(&mut self, channel: usize, arrival: Arrival, at_ns: u64, sink: &mut impl Sink) {
+        let client = &mut self.clients[channel];
+        let is_of_response =
+            matches!(arrival, Arrival::Message(_) | Arrival::Failed(..) | Arrival::Part | Arrival::Broken(_));
+        if is_of_response {
             client.read_ns = at_ns;
             if !std::mem::replace(&mut client.has_read, true) {
                 let opened_ns = client.opened_ns;
@@ -142,7 +178,7 @@ impl QuicTransport {
         }
         let client = &mut self.clients[channel];
         match arrival {
-            Arrival::Message => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
+            Arrival::Message(query) => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
                 MessageKind::Answer => {
                     client.answers = client.answers.saturating_add(1);
                     client.outstanding = client.outstanding.saturating_sub(1);
@@ -150,20 +186,30 @@ impl QuicTransport {
                         self.close_complete(channel);
                     }
                 }
-                MessageKind::Unmatched => {}
-                MessageKind::Malformed => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
+                MessageKind::Unmatched => self.close_if_gone(channel),
+                MessageKind::Malformed => match P::garbage_words(&self.shared) {
+                    Some(words) => {
+                        let why = StreamFailure::NoMessage;
+                        self.explained.stream(why, || words);
+                        self.fail_stream(channel, query, why);
+                    }
+                    None => self.end(channel, ConnectionEnd::Garbled, Some(P::PROTOCOL_ERROR)),
+                },
             },
             Arrival::Reset(query, code) => {
-                self.explained.stream(StreamFailure::Reset, || words::of_reset(code));
-                self.fail_stream(channel, query, StreamFailure::Reset);
+                let why = P::reset_failure(code);
+                self.explained.stream(why, || words::of_reset::<P>(code));
+                self.fail_stream(channel, query, why);
             }
-            Arrival::Broken(what) => {
-                self.explained.end(ConnectionEnd::Protocol, || format!("the server sent {what}"));
-                self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR));
+            Arrival::Failed(query, why) => self.fail_stream(channel, query, why),
+            Arrival::Broken(Break { code, end, words }) => {
+                self.explained.end(end, || words);
+                self.end(channel, end, Some(code));
             }
+            Arrival::GoneFrom(number) => self.go_away(channel, number, at_ns),
             Arrival::TooMuch => {
                 self.explained.end(ConnectionEnd::Excess, || TOO_MUCH_UNFINISHED.to_owned());
-                self.end(channel, ConnectionEnd::Excess, Some(EXCESSIVE_LOAD));
+                self.end(channel, ConnectionEnd::Excess, Some(P::EXCESSIVE_LOAD));
             }
             Arrival::Part | Arrival::Nothing => {}
         }
@@ -172,11 +218,8 @@ impl QuicTransport {
     /// The stream of this query ended without a response.
     fn fail_stream(&mut self, channel: usize, query: StreamQuery, why: StreamFailure) {
         self.failed.push((channel as u32, query, why));
-        let client = &mut self.clients[channel];
-        client.outstanding = client.outstanding.saturating_sub(1);
-        if client.is_spent(self.limit) {
-            self.close_complete(channel);
-        }
+        // Something may have to be told to the server.
+        self.touch(channel);
     }
 
     /// Reads the ICMP errors of a socket: where the server's port is closed, all its connections have

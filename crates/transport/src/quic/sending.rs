@@ -6,12 +6,13 @@ use std::time::Instant;
 use dnsdyno_measure::NotSentReason;
 
 use super::client::{Acknowledgements, Phase};
+use super::connection::Protocol;
 use super::state::QuicTransport;
 use super::timers::Entry;
 use super::words;
 use crate::NeverSent;
 
-impl QuicTransport {
+impl<P: Protocol> QuicTransport<P> {
     /// Forgets a query that has waited for a stream until its timeout; `None` where it was sent.
     pub(super) fn forget_waiting(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
         let client = &mut self.clients[channel];

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use dnsdyno_measure::{NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
@@ -14,7 +14,7 @@ use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
 use super::client::Client;
 use super::config::{self, QuicOpenError, VerifierResult};
-use super::connection::StreamQuery;
+use super::connection::{Framed, Protocol, StreamQuery};
 use super::outbox::{self, Outbox, SendSocket};
 use super::timers::Timers;
 use crate::bounds::{QUIC_BLOCK_BYTES, Unfinished};
@@ -23,11 +23,11 @@ use crate::explained::Explained;
 use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
-use crate::{ConnectionEvent, Peer, Sink};
+use crate::{ConnectionEvent, Peer};
 
 /// One worker's clients.
-pub struct QuicTransport {
-    pub(super) clients: Vec<Client>,
+pub struct QuicTransport<P: Protocol> {
+    pub(super) clients: Vec<Client<P>>,
     /// Clients that may send next, in order. Some may turn out to be unable to.
     pub(super) queue: VecDeque<u32>,
     pub(super) endpoint: Endpoint,
@@ -71,8 +71,10 @@ pub struct QuicTransport {
     pub(super) epoch: (Instant, u64),
     pub(super) next_sweep_ns: u64,
     pub(super) sweep_ns: u64,
+    /// What the protocol of all connections has in common.
+    pub(super) shared: P::Shared,
     /// A batch as it is sent, and its bytes: the library keeps them until they are acknowledged.
-    pub(super) framed: Vec<(u16, Bytes)>,
+    pub(super) framed: Vec<Framed>,
     pub(super) outgoing: BytesMut,
     /// Where received packets are copied to, because the library takes ownership of them. Like
     /// `outgoing` it is a block of which each packet is a part, so that memory is not allocated for each.
@@ -82,7 +84,7 @@ pub struct QuicTransport {
     pub(super) message: Vec<u8>,
 }
 
-impl QuicTransport {
+impl<P: Protocol> QuicTransport<P> {
     /// The clients of worker number `worker`, whose sockets are bound to these addresses in turn (none: the
     /// kernel chooses); none has a connection yet.
     ///
@@ -95,7 +97,8 @@ impl QuicTransport {
         worker: usize,
     ) -> Result<Self, QuicOpenError> {
         let clients = config.clients_of(worker);
-        let (quic, verifier_result, sessions) = config::client_config(config.queries_each, tls, clients)?;
+        let (quic, verifier_result, sessions) =
+            config::client_config::<P>(config.queries_each, tls, clients)?;
         let sockets = open_sockets(config, addresses, sockets_of(clients), worker)?;
         let other = |source| QuicOpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;
@@ -135,6 +138,7 @@ impl QuicTransport {
             epoch: (Instant::now(), 0),
             next_sweep_ns: 0,
             sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
+            shared: P::shared(config, tls),
             framed: Vec::new(),
             outgoing: BytesMut::with_capacity(BLOCK_BYTES),
             incoming: BytesMut::with_capacity(QUIC_BLOCK_BYTES),
@@ -151,27 +155,6 @@ impl QuicTransport {
         let has_more = !self.touched.is_empty() || self.sockets.iter().any(|sending| sending.is_full);
         let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
-    }
-
-    /// Reports events, in order. A client whose connection has ended can send again from here on.
-    pub(super) fn report(&mut self, sink: &mut impl Sink) {
-        if self.reused > 0 {
-            sink.reused(std::mem::take(&mut self.reused));
-        }
-        for i in 0..self.failed.len() {
-            let (channel, StreamQuery { id, at_ns }, why) = self.failed[i];
-            sink.stream_failed(channel as usize, id, at_ns, why);
-        }
-        self.failed.clear();
-        for i in 0..self.news.len() {
-            let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionEvent::Failed(_) | ConnectionEvent::Ended { .. }) {
-                self.clients[channel as usize].vacate();
-                self.enqueue(channel as usize);
-            }
-            sink.connection(channel as usize, at_ns, news);
-        }
-        self.news.clear();
     }
 
     pub(super) fn enqueue(&mut self, channel: usize) {

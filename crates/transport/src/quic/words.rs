@@ -4,12 +4,12 @@ use dnsdyno_text::shown;
 use quinn_proto::{ConnectionError, TransportErrorCode, VarInt};
 
 use super::close_reason::alert_of;
-use super::config::ALPN;
+use super::connection::Protocol;
 use crate::bounds::SHOWN_CHARACTERS;
 use crate::tls::words_of_alert;
 
 /// Of a connection that ended with this error.
-pub(super) fn of(error: &ConnectionError) -> String {
+pub(super) fn of<P: Protocol>(error: &ConnectionError) -> String {
     match error {
         ConnectionError::VersionMismatch => {
             "the server does not support QUIC version 1: it answered with Version Negotiation".to_owned()
@@ -17,8 +17,11 @@ pub(super) fn of(error: &ConnectionError) -> String {
         // Found by us. The reason is the library's, about what the server sent.
         ConnectionError::TransportError(error) => match alert_of(error.code) {
             Some(rustls::AlertDescription::NoApplicationProtocol) => {
-                "no common ALPN: we offered doq, and the server selected nothing: it may speak another protocol"
-                    .to_owned()
+                let offered = String::from_utf8_lossy(P::ALPN);
+                format!(
+                    "no common ALPN: we offered {offered}, and the server selected nothing: it may speak another \
+                     protocol"
+                )
             }
             Some(_) => with_reason("the server violated TLS".to_owned(), error.reason.as_bytes()),
             None => {
@@ -27,13 +30,13 @@ pub(super) fn of(error: &ConnectionError) -> String {
         },
         ConnectionError::ConnectionClosed(close) => {
             let words = match alert_of(close.error_code) {
-                Some(alert) => words_of_alert(alert, &[ALPN.to_vec()]),
+                Some(alert) => words_of_alert(alert, &[P::ALPN.to_vec()]),
                 None => of_transport_code(close.error_code),
             };
             with_reason(words, &close.reason)
         }
         ConnectionError::ApplicationClosed(close) => {
-            let words = format!("the server closed the connection with {}", name_of(close.error_code));
+            let words = format!("the server closed the connection with {}", P::name_of(close.error_code));
             with_reason(words, &close.reason)
         }
         ConnectionError::Reset => {
@@ -59,9 +62,13 @@ pub(super) fn of_timeout(has_read: bool) -> String {
 }
 
 /// Of a stream that the server reset.
-pub(super) fn of_reset(code: VarInt) -> String {
-    format!("the server reset a stream with {}", name_of(code))
+pub(super) fn of_reset<P: Protocol>(code: VarInt) -> String {
+    format!("the server reset a stream with {}", P::name_of(code))
 }
+
+/// Of queries that the server has not processed.
+pub(super) const GONE_AWAY: &str =
+    "the server ended the connection with GOAWAY, and has not processed the queries of its last streams";
 
 /// Of queries that waited for a stream until their timeout.
 pub(super) fn of_no_stream(has_had_streams: bool) -> String {
@@ -84,26 +91,6 @@ fn of_transport_code(code: TransportErrorCode) -> String {
     }
 }
 
-/// The name of an error code of DNS over QUIC (RFC 9250, 4.3).
-fn name_of(code: VarInt) -> String {
-    let code = code.into_inner();
-    let name = match code {
-        0 => "DOQ_NO_ERROR",
-        1 => "DOQ_INTERNAL_ERROR",
-        2 => "DOQ_PROTOCOL_ERROR",
-        3 => "DOQ_REQUEST_CANCELLED",
-        4 => "DOQ_EXCESSIVE_LOAD",
-        5 => "DOQ_UNSPECIFIED_ERROR",
-        0xd098_ea5e => "DOQ_ERROR_RESERVED",
-        // RFC 9114, 8.1.
-        0x100..=0x110 => {
-            return format!("error code {code:#x}, one of HTTP/3: there may be DoH on this port");
-        }
-        _ => return format!("error code {code:#x}"),
-    };
-    format!("{name} ({code:#x})")
-}
-
 fn with_reason(words: String, reason: &[u8]) -> String {
     if reason.is_empty() {
         return words;
@@ -117,13 +104,14 @@ mod tests {
     use bytes::Bytes;
     use quinn_proto::{ApplicationClose, ConnectionClose};
 
+    use super::super::doq::Doq;
     use super::*;
 
     #[test]
     fn closes_of_the_server_are_named_with_the_reason_that_it_gave() {
         let application = |code: u64, reason: &'static [u8]| {
             let error_code = VarInt::from_u64(code).expect("a code");
-            of(&ConnectionError::ApplicationClosed(ApplicationClose {
+            of::<Doq>(&ConnectionError::ApplicationClosed(ApplicationClose {
                 error_code,
                 reason: Bytes::from_static(reason),
             }))
@@ -137,11 +125,15 @@ mod tests {
         assert!(application(1, &[b'x'; 4_000]).len() < 600);
         let transport = |error_code: TransportErrorCode| {
             let reason = Bytes::from_static(b"why");
-            of(&ConnectionError::ConnectionClosed(ConnectionClose { error_code, frame_type: None, reason }))
+            of::<Doq>(&ConnectionError::ConnectionClosed(ConnectionClose {
+                error_code,
+                frame_type: None,
+                reason,
+            }))
         };
         assert!(transport(TransportErrorCode::crypto(120)).contains("no common ALPN"));
         assert!(transport(TransportErrorCode::CONNECTION_REFUSED).contains("overloaded: why"));
         assert!(transport(TransportErrorCode::FLOW_CONTROL_ERROR).contains("FLOW_CONTROL_ERROR: why"));
-        assert!(of_reset(VarInt::from_u32(1)).contains("DOQ_INTERNAL_ERROR"));
+        assert!(of_reset::<Doq>(VarInt::from_u32(1)).contains("DOQ_INTERNAL_ERROR"));
     }
 }

@@ -11,29 +11,24 @@
 //! others refer to them. The receive windows are extended before they are exhausted, so the server never
 //! has to wait.
 
-mod allowance;
 mod control;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod hpack;
-mod huffman;
 mod receiving;
 mod state;
 mod violation;
-mod words;
 
 use std::collections::HashMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dnsdyno_measure::{ConnectionEnd, NotSentReason, StreamFailure};
 
 use super::pool::BufferPool;
 use super::session::Reader;
 use crate::Sink;
+use crate::allowance::Allowance;
 use crate::bounds::{HEADER_BLOCK_BYTES, HTTP_CONNECTION_WINDOW, HTTP_STREAM_WINDOW};
-use allowance::Allowance;
 use frame::{
     ENABLE_PUSH, FIRST_WINDOW, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME, MAX_HEADER_LIST_SIZE,
     SETTINGS, put_data, put_header, put_headers, put_reset, put_window_update,
@@ -109,14 +104,11 @@ impl Http {
         now_ns: u64,
         out: &mut Vec<u8>,
     ) -> bool {
-        let Some(id) = message.first_chunk::<2>().filter(|_| self.capacity() > 0) else { return false };
-        let query = u16::from_be_bytes(*id);
-        let HttpShared { query: text, block, path, .. } = shared;
-        text.clear();
-        // With an ID of 0 equal queries are equal requests, which caches recognize (RFC 8484,
-        // 4.1).
-        text.extend_from_slice(&[0, 0]);
-        text.extend_from_slice(&message[2..]);
+        if self.capacity() == 0 {
+            return false;
+        }
+        let HttpShared { carried, block, .. } = shared;
+        let query = carried.take(message);
         block.clear();
         if let Some(bytes) = self.table_update.take() {
             hpack::put_table_size(block, bytes);
@@ -130,26 +122,18 @@ impl Http {
             self.server_table = ServerTable::Filled;
         }
         block.extend_from_slice(&form.before_path);
-        let is_get = shared.get_path.as_ref().is_some_and(|beginning| {
-            path.clear();
-            path.extend_from_slice(beginning);
-            let (at, length) = (path.len(), text.len().div_ceil(3) * 4);
-            path.resize(at + length, 0);
-            // Cannot fail: the path has the length of the longest encoding, and is truncated
-            // afterwards.
-            let written = URL_SAFE_NO_PAD.encode_slice(&*text, &mut path[at..]).unwrap_or(0);
-            path.truncate(at + written);
+        if let Some(path) = carried.path() {
             hpack::put_path(block, path);
-            true
-        });
+        }
         block.extend_from_slice(&form.after_path);
-        if !is_get {
+        let body = carried.body();
+        if let Some(text) = body {
             hpack::put_content_length(block, text.len());
         }
         let stream = self.next_stream;
-        put_headers(out, block, stream, is_get, self.most_frame);
+        put_headers(out, block, stream, body.is_none(), self.most_frame);
         let mut credit = 0;
-        if !is_get {
+        if let Some(text) = body {
             let sent = text.len().min(self.window.min(self.stream_window).max(0) as usize);
             self.window -= sent as i64;
             credit = -(sent as i64);

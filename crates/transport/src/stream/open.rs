@@ -33,13 +33,7 @@ impl Described for Dot {
 impl Described for Doh {
     fn setup(description: &Description) -> Result<DohSetup, OpenError> {
         let tls = Dot::setup(description)?;
-        // As a browser does: the name, and the port unless it is the default one.
-        let name = match tls.server_name().to_str().into_owned() {
-            address if address.contains(':') => format!("[{address}]"),
-            name => name,
-        };
-        let port = description.server.port();
-        let authority = if port == HTTPS_PORT { name } else { format!("{name}:{port}") };
+        let authority = tls.authority(description.server.port());
         let (path, is_get) = (description.http_path.clone(), description.http_get);
         Ok(DohSetup { tls, authority, path, is_get })
     }
@@ -54,5 +48,3 @@ impl<S: Described> Open for Streams<S> {
         (0..description.workers).map(open).collect::<Result<_, _>>().map_err(OpenError::refused)
     }
 }
-
-const HTTPS_PORT: u16 = 443;

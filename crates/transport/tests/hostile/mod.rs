@@ -9,6 +9,8 @@
 //! [`Conversation::secure`] they travel in TLS. It ends when the connection does, whatever it waits for.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod quic;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -246,6 +248,8 @@ pub(crate) struct Seen {
     pub(crate) events: Vec<ConnectionEvent>,
     pub(crate) statuses: Vec<u16>,
     pub(crate) stream_failures: Vec<StreamFailure>,
+    /// Queries that are not outstanding any more, though nothing has arrived.
+    pub(crate) expired: Vec<u16>,
 }
 
 impl Seen {
@@ -282,9 +286,9 @@ impl Sink for Seen {
         self.statuses.push(status);
     }
 
-    fn stream_failed(&mut self, _: usize, _: u16, _: u64, why: StreamFailure) -> bool {
+    fn stream_failed(&mut self, _: usize, id: u16, _: u64, why: StreamFailure) -> bool {
         self.stream_failures.push(why);
-        true
+        !self.expired.contains(&id)
     }
 }
 
@@ -335,6 +339,14 @@ impl<T: Transport + Open> Meeting<T> {
             assert!(Instant::now() < deadline, "{what}: not in {BOUND:?}: {:?}", self.seen);
             self.turn();
         }
+    }
+
+    /// The query with this ID times out, once the connection is established and so it was sent.
+    pub(crate) fn expire(&mut self, id: u16) {
+        let is_established = |event: &ConnectionEvent| matches!(event, ConnectionEvent::Established { .. });
+        self.until("a connection", |seen| seen.events.iter().any(is_established));
+        self.seen.expired.push(id);
+        self.transport.expired(0, id);
     }
 
     /// Takes turns until the connection has ended, and returns how.

@@ -131,6 +131,7 @@ fn a_port_without_a_server_stops_the_run_unless_it_is_not_checked() {
         ("dot --insecure", vec!["usually port 853".to_owned()]),
         ("doh --insecure", vec!["usually port 443".to_owned()]),
         ("doq --insecure", vec![format!("{port}")]),
+        ("doh3 --insecure", vec!["usually port 443".to_owned()]),
     ] {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         is_stopped(&work, &format!("-s {port} --transport {transport}"), &words);

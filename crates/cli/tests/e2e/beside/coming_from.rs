@@ -58,7 +58,7 @@ impl Servers {
     fn start() -> Servers {
         let any = || vec!["127.0.0.1:0".parse().unwrap()];
         let start = |_| {
-            let config = Config { dot: any(), doh: any(), doq: any(), ..Config::default() };
+            let config = Config { dot: any(), doh: any(), doq: any(), doh3: any(), ..Config::default() };
             Responder::start(config).unwrap_or_else(|error| panic!("{error}"))
         };
         let v6 = Config { listen: "[::1]:0".parse().unwrap(), ..Config::default() };
@@ -71,6 +71,7 @@ impl Servers {
             "dot" => server.addresses_of(Transport::Dot)[0].port(),
             "doh" => server.addresses_of(Transport::Doh)[0].port(),
             "doq" => server.addresses_of(Transport::Doq)[0].port(),
+            "doh3" => server.addresses_of(Transport::Doh3)[0].port(),
             _ => server.address().port(),
         }
     }

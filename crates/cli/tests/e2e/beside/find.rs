@@ -357,10 +357,12 @@ fn connections_per_second_and_clients_held_are_what_is_varied() {
 fn a_search_over_encrypted_connections_is_a_search() {
     let work = Workplace::with_queries();
     let free = vec!["127.0.0.1:0".parse().unwrap()];
-    let config = Config { dot: free.clone(), doh: free.clone(), doq: free, ..Config::default() };
+    let config =
+        Config { dot: free.clone(), doh: free.clone(), doq: free.clone(), doh3: free, ..Config::default() };
     let server = Responder::start(config).unwrap_or_else(|error| panic!("{error}"));
     work.write("ca.pem", server.trust_pem().unwrap());
-    for (name, transport) in [("dot", Transport::Dot), ("doh", Transport::Doh), ("doq", Transport::Doq)] {
+    let transports = [Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3];
+    for (name, transport) in transports.map(|transport| (transport.key(), transport)) {
         let address = server.addresses_of(transport)[0];
         let ran = work.dnsdyno(&format!(
             "find -s {address} -d q.txt --transport {name} --ca ca.pem --while loss<50% --while p50<2s --trial 1s \

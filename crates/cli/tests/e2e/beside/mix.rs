@@ -81,18 +81,19 @@ fn only_the_member_with_fallback_retries_over_tcp() {
 fn every_transport_can_be_in_a_mix_with_its_own_port() {
     let work = Workplace::new();
     let any = || vec!["127.0.0.1:0".parse().unwrap()];
-    let config = Config { dot: any(), doh: any(), doq: any(), ..Config::default() };
+    let config = Config { dot: any(), doh: any(), doq: any(), doh3: any(), ..Config::default() };
     let server = Responder::start(config).unwrap_or_else(|error| panic!("{error}"));
     let port = |transport| server.addresses_of(transport)[0].port();
-    let [dot, doh, doq] = [Transport::Dot, Transport::Doh, Transport::Doq].map(port);
+    let [dot, doh, doq, doh3] = [Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3].map(port);
     let load = format!(
-        "--mix udp=40,tcp=20,dot@{dot}=20,doh@{doh}=10,doq@{doq}=10 --insecure --rate 1k --for 2s --clients 12"
+        "--mix udp=30,tcp=20,dot@{dot}=20,doh@{doh}=10,doq@{doq}=10,doh3@{doh3}=10 --insecure --rate 1k --for 2s \
+         --clients 12"
     );
     let (digest, book) = measured(&work, server, &load);
     assert_eq!(digest.tally().ends.answered, 2_000, "{:?}", digest.tally().ends);
     let members = members(&digest);
-    let sides = [&book.udp, &book.tcp, &book.dot, &book.doh, &book.doq];
-    for (((info, member), side), share) in members.iter().zip(sides).zip([0.4, 0.2, 0.2, 0.1, 0.1]) {
+    let sides = [&book.udp, &book.tcp, &book.dot, &book.doh, &book.doq, &book.doh3];
+    for (((info, member), side), share) in members.iter().zip(sides).zip([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]) {
         let wanted = 2_000.0 * share;
         assert!((member.sent as f64 - wanted).abs() <= 4.0, "{}: {} sent", info.transport, member.sent);
         assert_eq!(member.sent, side.counts.answered, "{}", info.transport);

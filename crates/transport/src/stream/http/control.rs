@@ -31,7 +31,7 @@ impl Http {
         frame: &Frame<'_>,
         turn: &mut Turn<'_, '_, K>,
     ) -> Result<(), Violation> {
-        self.allowance.take(turn.reader.at_ns)?;
+        self.take_idle(turn)?;
         let is_of_connection = matches!(frame.kind, SETTINGS | PING | GOAWAY);
         if is_of_connection && frame.stream != 0 {
             return Err(Violation::new(PROTOCOL_ERROR, "SETTINGS, PING or GOAWAY on a stream"));

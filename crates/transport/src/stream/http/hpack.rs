@@ -3,20 +3,9 @@
 
 use std::collections::VecDeque;
 
-use super::huffman;
-
-/// What the headers of a response say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
-    /// 0 where there was none.
-    pub(super) status: u16,
-    /// Whether a status or a content length is no number as the standard writes it.
-    pub(super) is_malformed: bool,
-    /// Whether the content type is that of DNS messages.
-    pub(super) is_message: bool,
-    /// The content length.
-    pub(super) length: Option<u64>,
-}
+use dnsdyno_http::{
+    Field, Head, MESSAGE_TYPE, OtherType, put_decimal, put_integer, put_string, read_integer, read_string,
+};
 
 /// Decodes header blocks, each of which may refer to earlier ones.
 #[derive(Debug)]
@@ -26,8 +15,7 @@ pub(super) struct Decoder {
     size: usize,
     most: usize,
     text: Vec<u8>,
-    /// The first content type that is not that of DNS messages.
-    other_type: Option<String>,
+    other_type: OtherType,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,20 +25,16 @@ struct Entry {
     field: Field,
 }
 
-/// A header, as far as it is of interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Status(u16),
-    ContentType(bool),
-    ContentLength(Option<u64>),
-    Malformed,
-    Other,
-}
-
 impl Decoder {
     /// With an empty table of the initial size.
     pub(super) fn new() -> Self {
-        Decoder { table: VecDeque::new(), size: 0, most: TABLE_BYTES, text: Vec::new(), other_type: None }
+        Decoder {
+            table: VecDeque::new(),
+            size: 0,
+            most: TABLE_BYTES,
+            text: Vec::new(),
+            other_type: OtherType::default(),
+        }
     }
 
     /// Decodes a complete block; `None` where it is invalid, after which no other can be decoded.
@@ -59,29 +43,23 @@ impl Decoder {
         let (mut rest, mut has_field) = (block, false);
         while let Some(first) = rest.first().copied() {
             let field = if first & 0x80 != 0 {
-                let index = integer(&mut rest, 7)?;
+                let index = read_integer(&mut rest, 7)?;
                 self.entry(index)?.field
             } else if first & 0xe0 == 0x20 {
                 // The size of the table changes at the beginning of a block only (4.2).
                 if has_field {
                     return None;
                 }
-                let most = integer(&mut rest, 5)?;
+                let most = read_integer(&mut rest, 5)?;
                 self.limit(most)?;
                 continue;
             } else {
                 let is_kept = first & 0xc0 == 0x40;
-                let name = integer(&mut rest, if is_kept { 6 } else { 4 })?;
+                let name = read_integer(&mut rest, if is_kept { 6 } else { 4 })?;
                 self.literal(name, is_kept, &mut rest)?
             };
             has_field = true;
-            match field {
-                Field::Status(status) => head.status = status,
-                Field::Malformed => head.is_malformed = true,
-                Field::ContentType(is_message) => head.is_message = is_message,
-                Field::ContentLength(length) => head.length = length,
-                Field::Other => {}
-            }
+            head.take(field);
         }
         Some(head)
     }
@@ -90,24 +68,17 @@ impl Decoder {
     fn literal(&mut self, name: usize, is_kept: bool, rest: &mut &[u8]) -> Option<Field> {
         let (kind, name_length) = match name {
             0 => {
-                string(rest, &mut self.text)?;
-                (kind_of(&self.text), self.text.len())
+                read_string(rest, 7, &mut self.text)?;
+                (Field::of_name(&self.text), self.text.len())
             }
             index => {
                 let entry = self.entry(index)?;
                 (entry.field, entry.name_length)
             }
         };
-        string(rest, &mut self.text)?;
-        let field = match kind {
-            Field::Status(_) => status(&self.text).map_or(Field::Malformed, Field::Status),
-            Field::ContentType(_) => Field::ContentType(self.is_message_type()),
-            Field::ContentLength(_) => {
-                number(&self.text).map_or(Field::Malformed, |length| Field::ContentLength(Some(length)))
-            }
-            Field::Malformed => Field::Malformed,
-            Field::Other => Field::Other,
-        };
+        read_string(rest, 7, &mut self.text)?;
+        let field = kind.with_value(&self.text);
+        self.other_type.note(field, &self.text);
         if is_kept {
             let size = name_length + self.text.len() + ENTRY_BYTES;
             self.size += size;
@@ -117,19 +88,9 @@ impl Decoder {
         Some(field)
     }
 
-    /// Whether the text is the content type of DNS messages; keeps the first one that is not.
-    fn is_message_type(&mut self) -> bool {
-        let is_message = is_message_type(&self.text);
-        if !is_message && self.other_type.is_none() {
-            let text = &self.text[..self.text.len().min(LONGEST_TYPE)];
-            self.other_type = Some(String::from_utf8_lossy(text).into_owned());
-        }
-        is_message
-    }
-
     /// The first content type that was not that of DNS messages.
-    pub(super) fn other_type(&self) -> Option<&str> {
-        self.other_type.as_deref()
+    pub(super) fn other_type(&self) -> &OtherType {
+        &self.other_type
     }
 
     fn entry(&self, index: usize) -> Option<Entry> {
@@ -165,72 +126,6 @@ impl Decoder {
             }
         }
     }
-}
-
-fn kind_of(name: &[u8]) -> Field {
-    match name {
-        b":status" => Field::Status(0),
-        b"content-type" => Field::ContentType(false),
-        b"content-length" => Field::ContentLength(None),
-        _ => Field::Other,
-    }
-}
-
-/// Whether a content type is that of DNS messages, with or without parameters.
-fn is_message_type(text: &[u8]) -> bool {
-    let end = text.iter().position(|byte| *byte == b';').unwrap_or(text.len());
-    text[..end].trim_ascii().eq_ignore_ascii_case(MESSAGE_TYPE)
-}
-
-/// A status: exactly three digits (RFC 9110, 15).
-fn status(text: &[u8]) -> Option<u16> {
-    let digits: &[u8; 3] = text.try_into().ok()?;
-    number(digits).and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 100)
-}
-
-/// A number in digits, without a sign.
-fn number(text: &[u8]) -> Option<u64> {
-    let has_digits_only = text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text).ok().filter(|_| has_digits_only)?.parse().ok()
-}
-
-/// An integer whose first byte has `bits` bits of it.
-fn integer(rest: &mut &[u8], bits: u32) -> Option<usize> {
-    let (first, mut after) = rest.split_first()?;
-    let most = (1usize << bits) - 1;
-    let mut value = usize::from(*first) & most;
-    if value == most {
-        let mut shift = 0;
-        loop {
-            let (byte, further) = after.split_first()?;
-            after = further;
-            value += usize::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                break;
-            }
-            // More than four bytes are longer than any header may be.
-            if shift > 21 {
-                return None;
-            }
-        }
-    }
-    *rest = after;
-    Some(value)
-}
-
-/// A string, into `text`.
-fn string(rest: &mut &[u8], text: &mut Vec<u8>) -> Option<()> {
-    let is_huffman = rest.first()? & 0x80 != 0;
-    let length = integer(rest, 7)?;
-    let (bytes, after) = rest.split_at_checked(length)?;
-    *rest = after;
-    text.clear();
-    if is_huffman {
-        return huffman::decode(bytes, text);
-    }
-    text.extend_from_slice(bytes);
-    Some(())
 }
 
 /// The headers of all requests of a run, except those that differ from query to query.
@@ -308,16 +203,7 @@ pub(super) fn put_path(block: &mut Vec<u8>, path: &[u8]) {
 /// Appends `content-length`.
 pub(super) fn put_content_length(block: &mut Vec<u8>, length: usize) {
     put_integer(block, 0, 4, CONTENT_LENGTH);
-    let (mut digits, mut at, mut left) = ([0; 20], 20, length);
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    put_string(block, &digits[at..]);
+    put_decimal(block, length);
 }
 
 /// Appends a new size of the table.
@@ -325,32 +211,8 @@ pub(super) fn put_table_size(block: &mut Vec<u8>, bytes: usize) {
     put_integer(block, 0x20, 5, bytes);
 }
 
-fn put_string(block: &mut Vec<u8>, text: &[u8]) {
-    put_integer(block, 0, 7, text.len());
-    block.extend_from_slice(text);
-}
-
-fn put_integer(block: &mut Vec<u8>, flags: u8, bits: u32, value: usize) {
-    let most = (1usize << bits) - 1;
-    if value < most {
-        return block.push(flags | value as u8);
-    }
-    block.push(flags | most as u8);
-    let mut left = value - most;
-    while left >= 0x80 {
-        block.push(left as u8 | 0x80);
-        left >>= 7;
-    }
-    block.push(left as u8);
-}
-
-pub(super) const MESSAGE_TYPE: &[u8] = b"application/dns-message";
-
 /// The initial size of a connection's table.
 pub(super) const TABLE_BYTES: usize = 4_096;
-
-/// Octets of a content type that are kept to be shown.
-const LONGEST_TYPE: usize = 200;
 
 /// The overhead of an entry.
 const ENTRY_BYTES: usize = 32;
@@ -417,40 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_three_digits_and_a_length_has_digits_only() {
-        let decoded = |name: usize, value: &[u8]| {
-            let mut block = Vec::new();
-            put_integer(&mut block, 0, 4, name);
-            put_string(&mut block, value);
-            Decoder::new().decode(&block).expect("a good block")
-        };
-        for text in ["+200", "0200", "20", "2000", "099", "20x", "-20", "", " 200"] {
-            let head = decoded(8, text.as_bytes());
-            assert_eq!((head.status, head.is_malformed), (0, true), "{text:?}");
-        }
-        assert_eq!((decoded(8, b"599").status, decoded(8, b"100").status), (599, 100));
-        for text in ["+7", "", "7 ", "99999999999999999999"] {
-            assert!(decoded(CONTENT_LENGTH, text.as_bytes()).is_malformed, "{text:?}");
-        }
-        assert_eq!(decoded(CONTENT_LENGTH, b"007").length, Some(7));
-    }
-
-    #[test]
     fn the_size_of_the_table_changes_at_the_beginning_of_a_block_only() {
         assert!(Decoder::new().decode(&bytes("203fe11f88")).is_some());
         assert_eq!(Decoder::new().decode(&bytes("8820")), None);
-    }
-
-    #[test]
-    fn the_first_wrong_content_type_is_kept_up_to_a_length() {
-        let mut decoder = Decoder::new();
-        for value in ["text/html", "application/json"] {
-            let mut block = vec![0x88];
-            put_integer(&mut block, 0, 4, CONTENT_TYPE);
-            put_string(&mut block, value.as_bytes());
-            assert!(!decoder.decode(&block).expect("a good block").is_message);
-        }
-        assert_eq!(decoder.other_type(), Some("text/html"));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Receiving over HTTP/2: bytes in pieces of any size become frames, and those of a stream become a response.
 
+use dnsdyno_http::{message_of, words_of};
 use dnsdyno_measure::StreamFailure;
-use dnsdyno_text::shown;
-use dnsdyno_wire::peek;
 
 use super::frame::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, Frame, GOAWAY, HEADERS, PING, PRIORITY,
@@ -13,7 +12,7 @@ use super::state::{HeaderBlock, Http, HttpShared, Stream, StreamState, Turn};
 use super::violation::{
     CANCEL, COMPRESSION_ERROR, ENHANCE_YOUR_CALM, HTTP_1_1_REQUIRED, PROTOCOL_ERROR, Violation,
 };
-use super::words;
+use crate::allowance::TOO_MANY_IDLE;
 use crate::bounds::{HEADER_BLOCK_BYTES, HTTP_CONNECTION_WINDOW, LONGEST_MESSAGE, SHOWN_CHARACTERS};
 use crate::stream::pool::BufferPool;
 use crate::stream::session::{Broken, Reader};
@@ -101,7 +100,7 @@ impl Http {
             RST_STREAM | SETTINGS | PING | GOAWAY | WINDOW_UPDATE => self.take_control(frame, turn),
             PUSH_PROMISE => Err(Violation::new(PROTOCOL_ERROR, "a PUSH_PROMISE, which our SETTINGS forbid")),
             // PRIORITY, and types that the standard does not know.
-            _ => self.allowance.take(turn.reader.at_ns),
+            _ => self.take_idle(turn),
         }
     }
 
@@ -127,7 +126,7 @@ impl Http {
             return Ok(());
         }
         if !is_end && data.is_empty() {
-            return self.allowance.take(turn.reader.at_ns);
+            return self.take_idle(turn);
         }
         turn.pool.extend(&mut open.body, data).map_err(|_| TOO_MUCH_UNFINISHED)?;
         if is_end {
@@ -141,7 +140,7 @@ impl Http {
         frame: &Frame<'_>,
         turn: &mut Turn<'_, '_, K>,
     ) -> Result<(), Violation> {
-        self.allowance.take(turn.reader.at_ns)?;
+        self.take_idle(turn)?;
         let stray = Violation::new(PROTOCOL_ERROR, "a CONTINUATION frame that continues nothing");
         let mut header_block = self.header_block.take().ok_or(stray)?;
         if header_block.stream != frame.stream {
@@ -177,7 +176,7 @@ impl Http {
                 return Ok(());
             }
             // The headers of the response follow.
-            None if is_informational => return self.allowance.take(turn.reader.at_ns),
+            None if is_informational => return self.take_idle(turn),
             None => {
                 open.head = Some(head);
                 turn.reader.status(head.status);
@@ -195,13 +194,18 @@ impl Http {
         Ok(())
     }
 
+    /// A frame that brings no response.
+    pub(super) fn take_idle<K: Sink>(&mut self, turn: &Turn<'_, '_, K>) -> Result<(), Violation> {
+        self.allowance.take(1, turn.reader.at_ns).map_err(|_| TOO_MANY)
+    }
+
     /// A frame of a stream without a query: of one that we have cancelled it may still be received.
     fn take_unwanted<K: Sink>(&mut self, stream: u32, turn: &mut Turn<'_, '_, K>) -> Result<(), Violation> {
         match self.state_of(stream) {
             StreamState::Idle => {
                 Err(Violation::new(PROTOCOL_ERROR, "a response on a stream that is not open"))
             }
-            StreamState::Open | StreamState::Closed => self.allowance.take(turn.reader.at_ns),
+            StreamState::Open | StreamState::Closed => self.take_idle(turn),
         }
     }
 
@@ -231,18 +235,10 @@ impl Http {
     /// Reports a response, or why it is none.
     fn deliver<K: Sink>(&self, open: &Stream, body: &[u8], turn: &mut Turn<'_, '_, K>) {
         let Some(head) = open.head else { return };
-        if head.length.is_some_and(|length| length != body.len() as u64) {
-            return self.deliver_none(open, StreamFailure::Protocol, turn);
-        }
-        if head.status != 200 {
-            return self.deliver_none(open, StreamFailure::Status, turn);
-        }
-        // A body of another type is not a message, whatever its content is.
-        let body = if head.is_message { body } else { &[] };
-        // The query had the ID 0. Whose response this is, the stream says.
-        if body.first_chunk().is_some_and(|id: &[u8; 2]| *id != [0, 0]) && peek(body).is_ok() {
-            return self.deliver_none(open, StreamFailure::WrongId, turn);
-        }
+        let body = match message_of(&head, body) {
+            Ok(body) => body,
+            Err(why) => return self.deliver_none(open, why, turn),
+        };
         let answer = &mut turn.shared.answer;
         answer.clear();
         answer.extend_from_slice(body);
@@ -258,19 +254,12 @@ impl Http {
     #[cold]
     fn deliver_none<K: Sink>(&self, open: &Stream, why: StreamFailure, turn: &mut Turn<'_, '_, K>) {
         let head = open.head.unwrap_or_default();
-        turn.shared.explained.stream(why, || match why {
-            StreamFailure::Status => words::of_status(head.status),
-            StreamFailure::WrongId => "a response with another ID than 0, that of the query".to_owned(),
-            StreamFailure::NoMessage if head.is_message => "a body that is no DNS response".to_owned(),
-            StreamFailure::NoMessage => match self.decoder.other_type() {
-                Some(other) => words::of_content_type(&shown(other, SHOWN_CHARACTERS)),
-                None => words::of_content_type("none"),
-            },
-            _ => "a body of another length than content-length says".to_owned(),
-        });
+        let other = self.decoder.other_type();
+        turn.shared.explained.stream(why, || words_of(why, &head, other, SHOWN_CHARACTERS));
         turn.reader.stream_failed(open.query, open.sent_ns, why);
     }
 }
 
+const TOO_MANY: Violation = Violation::new(ENHANCE_YOUR_CALM, TOO_MANY_IDLE);
 const TOO_MUCH_UNFINISHED: Violation =
     Violation::new(ENHANCE_YOUR_CALM, "more than 32 MiB of responses without ending them");

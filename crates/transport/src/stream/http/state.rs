@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use dnsdyno_http::{Carried, Head};
 use dnsdyno_measure::{ConnectionEnd, StreamFailure};
 
-use super::allowance::Allowance;
-use super::hpack::{Decoder, Head, RequestHead};
+use super::hpack::{Decoder, RequestHead};
 use crate::Sink;
+use crate::allowance::Allowance;
 use crate::explained::Explained;
 use crate::stream::pool::BufferPool;
 use crate::stream::session::Reader;
@@ -14,12 +15,8 @@ use crate::stream::session::Reader;
 /// What the HTTP of a worker's connections has in common.
 pub(in crate::stream) struct HttpShared {
     pub(super) head: RequestHead,
-    /// For GET: the path up to the message. `None` = POST.
-    pub(super) get_path: Option<Vec<u8>>,
-    /// A query with the ID 0.
-    pub(super) query: Vec<u8>,
+    pub(super) carried: Carried,
     pub(super) block: Vec<u8>,
-    pub(super) path: Vec<u8>,
     /// A response with the ID of its query.
     pub(super) answer: Vec<u8>,
     /// What was behind the failures.
@@ -30,10 +27,8 @@ impl HttpShared {
     pub(in crate::stream) fn new(authority: &str, path: &str, is_get: bool) -> Self {
         HttpShared {
             head: RequestHead::new(authority, path, is_get),
-            get_path: is_get.then(|| format!("{path}?dns=").into_bytes()),
-            query: Vec::new(),
+            carried: Carried::new(path, is_get),
             block: Vec::new(),
-            path: Vec::new(),
             answer: Vec::new(),
             explained: Explained::default(),
         }

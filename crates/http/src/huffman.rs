@@ -1,10 +1,10 @@
-//! Decodes the Huffman code of HPACK (RFC 7541, appendix B).
+//! Decodes the Huffman code of HPACK and QPACK (RFC 7541, appendix B).
 //!
 //! The code is canonical: the lengths of the codes define the codes, because those of one length are
 //! consecutive in the order of their symbols.
 
 /// Appends the decoded text to `out`; `None` where `bytes` are invalid.
-pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut code, mut length) = (0u32, 0usize);
     for byte in bytes {
         for bit in (0..8).rev() {

@@ -1,10 +1,10 @@
-//! How many frames that bring no response a server may send: so many at once, and more with each query and second.
+//! How many frames of HTTP that bring no response a server may send over a connection: so many at once, and more with
+//! each query and second.
 
-use super::violation::{ENHANCE_YOUR_CALM, Violation};
 use crate::bounds::{CONTROL_FRAMES_A_QUERY, CONTROL_FRAMES_A_SECOND, MOST_CONTROL_FRAMES};
 
 /// The frames that are still accepted.
-pub(super) struct Allowance {
+pub(crate) struct Allowance {
     left: u32,
     /// Up to when the frames for each second were added.
     added_up_to_ns: u64,
@@ -12,22 +12,22 @@ pub(super) struct Allowance {
 
 impl Allowance {
     /// Of a new connection.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Allowance { left: MOST_CONTROL_FRAMES, added_up_to_ns: 0 }
     }
 
     /// A query was sent.
     #[inline]
-    pub(super) fn note_query(&mut self) {
+    pub(crate) fn note_query(&mut self) {
         self.left = (self.left + CONTROL_FRAMES_A_QUERY).min(MOST_CONTROL_FRAMES);
     }
 
-    /// A frame was received.
-    pub(super) fn take(&mut self, now_ns: u64) -> Result<(), Violation> {
-        if self.left == 0 || self.added_up_to_ns == 0 {
+    /// So many frames were received.
+    pub(crate) fn take(&mut self, frames: u32, now_ns: u64) -> Result<(), TooMany> {
+        if self.left < frames || self.added_up_to_ns == 0 {
             self.add_since(now_ns);
         }
-        self.left = self.left.checked_sub(1).ok_or(TOO_MANY)?;
+        self.left = self.left.checked_sub(frames).ok_or(TooMany)?;
         Ok(())
     }
 
@@ -37,13 +37,19 @@ impl Allowance {
         if self.added_up_to_ns > 0 {
             let passed_ns = now_ns.saturating_sub(self.added_up_to_ns);
             let added = passed_ns.saturating_mul(CONTROL_FRAMES_A_SECOND) / 1_000_000_000;
-            self.left = u32::try_from(added).unwrap_or(u32::MAX).min(MOST_CONTROL_FRAMES);
+            let added = u32::try_from(added).unwrap_or(u32::MAX);
+            self.left = self.left.saturating_add(added).min(MOST_CONTROL_FRAMES);
         }
         self.added_up_to_ns = now_ns;
     }
 }
 
-const TOO_MANY: Violation = Violation::new(ENHANCE_YOUR_CALM, "thousands of frames that bring no response");
+/// More than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// What a server has sent then.
+pub(crate) const TOO_MANY_IDLE: &str = "thousands of frames that bring no response";
 
 #[cfg(test)]
 mod tests {
@@ -53,7 +59,7 @@ mod tests {
     fn so_many_frames_are_accepted_at_once_and_more_for_queries_and_time() {
         let (mut allowance, second_ns) = (Allowance::new(), 1_000_000_000);
         let taken = |allowance: &mut Allowance, now_ns| {
-            (0..2 * MOST_CONTROL_FRAMES).take_while(|_| allowance.take(now_ns).is_ok()).count()
+            (0..2 * MOST_CONTROL_FRAMES).take_while(|_| allowance.take(1, now_ns).is_ok()).count()
         };
         assert_eq!(taken(&mut allowance, second_ns), MOST_CONTROL_FRAMES as usize);
         allowance.note_query();

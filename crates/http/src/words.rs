@@ -1,7 +1,7 @@
 //! What an HTTP response that is no DNS message usually means for DoH, in words for a user.
 
 /// Of a status other than 200.
-pub(super) fn of_status(status: u16) -> String {
+pub(crate) fn of_status(status: u16) -> String {
     let meaning = match status {
         204 | 205 => "the response has no content",
         201..=299 => "no complete response",
@@ -27,7 +27,7 @@ pub(super) fn of_status(status: u16) -> String {
 }
 
 /// Of a content type other than that of DNS messages.
-pub(super) fn of_content_type(other: &str) -> String {
+pub(crate) fn of_content_type(other: &str) -> String {
     format!(
         "content type {other} instead of application/dns-message: there is something else than DoH at this path; \
          check --http-path"
