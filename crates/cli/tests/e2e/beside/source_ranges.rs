@@ -135,7 +135,8 @@ fn networks_have_their_weights_to_the_unit_and_each_subnet_is_that_of_the_source
     let of_light = &seen[&"10.78.0.7".parse::<IpAddr>().unwrap()];
     assert_eq!(of_light.queries, 400);
     // Six clients on four addresses.
-    let heavy: Vec<u64> = (0..4).map(|host| seen[&format!("10.77.3.{host}").parse::<IpAddr>().unwrap()].queries).collect();
+    let heavy: Vec<u64> =
+        (0..4).map(|host| seen[&format!("10.77.3.{host}").parse::<IpAddr>().unwrap()].queries).collect();
     assert_eq!((seen.len(), &heavy[..]), (5, &[400, 400, 200, 200][..]));
     for (address, one) in &seen {
         assert_eq!(one.subnets, one.queries, "{address}");
