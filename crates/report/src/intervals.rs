@@ -128,11 +128,11 @@ mod tests {
     fn each_interval_is_a_line_with_the_columns_of_the_titles() {
         let text = written(&[sample::second(0, 2_000, 0), sample::second(1, 4_000, 100)]);
         let shown = "run_id,index,phase,from_ns,to_ns,asked_qps,sent_qps,answered_qps,loss_share,scheduled,sent,\
-                     answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,answered_wrong,min_ns,avg_ns,p50_ns,\
-                     p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes,partial\n\
-                     sample,0,,0,1000000000,2000,2000,2000,0,2000,2000,2000,0,0,0,0,0,0,411000,904000,509951,589823,\
+                     answered,answered_late,timed_out,refused,not_sent,interrupted,sent_only,answered_wrong,\
+                     min_ns,avg_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99_9_ns,max_ns,beyond_timeout_from,notes,partial\n\
+                     sample,0,,0,1000000000,2000,2000,2000,0,2000,2000,2000,0,0,0,0,0,0,0,411000,904000,509951,589823,\
                      602111,610303,,40009000,,,0\n\
-                     sample,1,,1000000000,2000000000,4000,4000,3900,0.025,4000,4000,3900,0,100,0,0,0,0,411000,904000,\
+                     sample,1,,1000000000,2000000000,4000,4000,3900,0.025,4000,4000,3900,0,100,0,0,0,0,0,411000,904000,\
                      514047,598015,606207,5000000000,,5000000000,p99,,0\n";
         assert_eq!(text, shown);
     }
