@@ -77,7 +77,7 @@ impl Transactions<'_> {
         if self.rewriter.checks_responses() {
             self.rewriter.count_found(true, rcode, self.ledger.arrivals());
         }
-        self.log.answered(&*self.queries, query, How::Answered, (id, rcode), at_ns, response);
+        self.log.answered(&*self.queries, query, (How::Answered, id, rcode), at_ns, response);
         self.queries.answered(query.question, at_ns, response);
     }
 
@@ -97,7 +97,7 @@ impl Transactions<'_> {
         if self.rewriter.checks_responses() {
             self.rewriter.count_found(true, rcode, self.ledger.arrivals());
         }
-        self.log.answered(&*self.queries, query, How::AnsweredWrong, (at.id(), rcode), at_ns, response);
+        self.log.answered(&*self.queries, query, (How::AnsweredWrong, at.id(), rcode), at_ns, response);
         self.queries.answered(query.question, at_ns, response);
     }
 

@@ -123,8 +123,7 @@ impl Log {
         &mut self,
         queries: &dyn Supply,
         sent_query: &SentQuery,
-        how: How,
-        (id, rcode): (u16, u16),
+        (how, id, rcode): (How, u16, u16),
         at_ns: u64,
         response: &[u8],
     ) {

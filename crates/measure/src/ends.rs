@@ -50,8 +50,8 @@ impl Ends {
         self.judged().saturating_sub(self.answered)
     }
 
-    /// Queries that rank as "at least the timeout" in the service time: sent, and not answered rightly in time. Interrupted
-    /// queries are excluded: they say nothing about the server.
+    /// Queries that rank as "at least the timeout" in the service time: sent, and not answered rightly in time.
+    /// Interrupted queries are excluded: they say nothing about the server.
     pub fn unanswered_after_sending(&self) -> u64 {
         self.answered_late + self.answered_wrong + self.timed_out + self.refused
     }

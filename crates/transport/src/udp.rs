@@ -66,8 +66,9 @@ pub enum OpenError {
     },
     /// The host takes no packets to an address that is to be sent from.
     #[error(
-        "cannot send from {address}: this host takes no packets to it, so no response would arrive. Route the network to \
-         this host: `ip {family}route add local {network}/{length} dev lo` (and at the server's side, a route to it)",
+        "cannot send from {address}: this host takes no packets to it, so no response would arrive. Route the network \
+         to this host: `ip {family}route add local {network}/{length} dev lo` (and at the server's side, a route to \
+         it)",
         family = if address.is_ipv6() { "-6 " } else { "" }
     )]
     NotRouted {

@@ -155,7 +155,8 @@ mod tests {
     const A2: &[u8] = b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x02";
     const NS: &[u8] = b"\xc0\x10\0\x02\0\x01\0\0\0\x3c\0\x05\x02ns\xc0\x10";
     const NS_WRITTEN_OUT: &[u8] = b"\xc0\x10\0\x02\0\x01\0\0\0\x05\0\x0c\x02NS\x07eXample\0";
-    const SOA: &[u8] = b"\xc0\x10\0\x06\0\x01\0\0\0\x3c\0\x18\xc0\x10\xc0\x10\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0\x05";
+    const SOA: &[u8] = b"\xc0\x10\0\x06\0\x01\0\0\0\x3c\0\x18\xc0\x10\xc0\x10\
+        \0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0\x05";
 
     #[test]
     fn order_ttl_letter_case_and_compression_make_no_difference() {

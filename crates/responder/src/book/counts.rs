@@ -128,8 +128,8 @@ impl Counts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Counts) {
         add_fields!(self, other;
-            received answered dropped over_limit wrong_ids wrong_questions wrong_answers garbage resets cuts wrong_lengths
-            server_errors stream_resets silenced ignored_short ignored_responses send_errors
+            received answered dropped over_limit wrong_ids wrong_questions wrong_answers garbage resets cuts
+            wrong_lengths server_errors stream_resets silenced ignored_short ignored_responses send_errors
             lost_with_connection over_bound held_at_stop duplicated dribbled reordered early stalled
             truncated malformed
         );
