@@ -79,7 +79,18 @@ fn transports() -> Vec<&'static str> {
 
 fn watched() -> Vec<&'static str> {
     let words = ["auto", "host", "process", "host=", "process=", "ssh://"];
-    let statistics = ["bind=", "unbound=", "nsd=", "knot=", "pdns=", "dnsdist=", "mariadb=", "openmetrics="];
+    let statistics = [
+        "bind=",
+        "unbound=",
+        "nsd=",
+        "knot=",
+        "knot-resolver=",
+        "pdns=",
+        "dnsdist=",
+        "mariadb=",
+        "world=",
+        "openmetrics=",
+    ];
     words.into_iter().chain(statistics).collect()
 }
 

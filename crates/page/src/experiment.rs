@@ -8,6 +8,7 @@
 //! look is that of the other pages: the same style sheet, with the few rules of `document.css` after it.
 
 mod chart;
+mod course;
 mod curves;
 mod pairs;
 
@@ -46,6 +47,9 @@ pub fn experiment(
     page.section("details", "Details", &of_details(report));
     if words::steps(report.result).next().is_some() {
         page.section("steps", "Rates of a load", &steps(report));
+    }
+    if let Some(course) = course::course(report) {
+        page.section("course", "Course", &course);
     }
     if words::found(report.result).next().is_some() {
         page.section("found", "Searches and programs", &found(report, link));

@@ -378,8 +378,8 @@ pub struct Draft {
     #[arg(long, value_name = "CONDITION", help_heading = PASS)]
     pub stop_when: Option<Vec<String>>,
     /// Watch beside the load, and keep it in the record: auto; host or host=PID; process or
-    /// process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns,
-    /// dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated
+    /// process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot,
+    /// knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST. May be repeated
     #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
     pub watch: Option<Vec<Masked>>,
     /// Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the

@@ -9,6 +9,7 @@
 //!   unbound=ADDRESS:PORT,keys=FOLDER   … over TLS, with the keys of its control protocol
 //!   pdns=URL,keys=FILE                 … with the API key in a file
 //!   mariadb=PATH                       … of the database behind it, by its local socket
+//!   world=PATH                         … of the name servers behind a resolver, `dnsdyno world`
 //!   ssh://USER@HOST:PORT/PID           host and process there; without PID what listens at the target
 //! ```
 

@@ -118,13 +118,17 @@ impl ProcessSource {
         };
         let words: Vec<&str> = text(first, "cmdline").trim_end_matches('\0').split('\0').collect();
         let command = words_without_secrets(&words).join(" ");
-        let program =
-            command.split([' ', ':']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let program_of = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+        let program = program_of(command.split([' ', ':']).next().unwrap_or_default());
+        let verb = words.get(..2).map(|words| program_of(words[0]) + " " + words[1]);
         let mut watched = Watched {
             kind: WatchedKind::Process,
             side: Side::Server,
             label: format!("{} ({first}){place}", stat.name),
-            software: software(&stat.name).or_else(|| software(program)).map(str::to_owned),
+            software: software(&stat.name)
+                .or_else(|| software(&program))
+                .or_else(|| software(&verb?))
+                .map(str::to_owned),
             version: None,
             settings: [("command".to_owned(), command.chars().take(LONGEST_COMMAND).collect())].into(),
             unset: Vec::new(),
@@ -234,7 +238,7 @@ fn open_files_limit(limits: &str) -> Option<String> {
     line.split_ascii_whitespace().next().map(str::to_owned)
 }
 
-/// The word of a server by the name of its process.
+/// The word of a server by the name of its process, with the verb where a program has several.
 fn software(process: &str) -> Option<&'static str> {
     server_of_process(process).map(|server| server.word)
 }

@@ -29,10 +29,15 @@ impl<T: Clone> Shared<T> {
 
     /// A copy of the book as it is now.
     pub fn read(&self) -> T {
+        self.look(T::clone)
+    }
+
+    /// What `of` takes from the book as it is now. The writer waits meanwhile.
+    pub fn look<R>(&self, of: impl FnOnce(&T) -> R) -> R {
         self.readers.fetch_add(1, Ordering::Relaxed);
-        let book = self.lock().clone();
+        let found = of(&self.lock());
         self.readers.fetch_sub(1, Ordering::Relaxed);
-        book
+        found
     }
 
     /// Counts survive a writer that panicked: they were right up to there.

@@ -11,12 +11,16 @@ pub enum StatisticsKind {
     Nsd,
     /// Knot DNS: its control socket, or the file of its statistics.
     Knot,
+    /// Knot Resolver: its control socket.
+    KnotResolver,
     /// PowerDNS Authoritative Server and Recursor: API, or control socket.
     Pdns,
     /// dnsdist: its API.
     Dnsdist,
     /// MariaDB or MySQL, the database behind a server: `SHOW GLOBAL STATUS` over its local socket.
     MariaDb,
+    /// `dnsdyno world`, the name servers behind a resolver: the sums of its book, at its local socket.
+    World,
     /// Any program with a Prometheus endpoint.
     OpenMetrics,
 }
@@ -65,7 +69,7 @@ impl StatisticsKind {
 }
 
 /// All ways, in the order of the documentation.
-pub const STATISTICS: [Statistics; 8] = [
+pub const STATISTICS: [Statistics; 10] = [
     Statistics {
         kind: StatisticsKind::Bind,
         word: "bind",
@@ -104,6 +108,15 @@ pub const STATISTICS: [Statistics; 8] = [
         values: "its control socket or its file of statistics, such as knot=/run/knot/knot.sock",
     },
     Statistics {
+        kind: StatisticsKind::KnotResolver,
+        word: "knot-resolver",
+        name: "Knot Resolver",
+        server: Some("knot-resolver"),
+        usual_port: None,
+        places: &[Place::Path],
+        values: "the control socket of a process, such as knot-resolver=/run/knot-resolver/control/1",
+    },
+    Statistics {
         kind: StatisticsKind::Pdns,
         word: "pdns",
         name: "PowerDNS",
@@ -129,6 +142,15 @@ pub const STATISTICS: [Statistics; 8] = [
         usual_port: None,
         places: &[Place::Path],
         values: "its local socket, such as mariadb=/run/mysqld/mysqld.sock",
+    },
+    Statistics {
+        kind: StatisticsKind::World,
+        word: "world",
+        name: "dnsdyno world",
+        server: Some("world"),
+        usual_port: None,
+        places: &[Place::Path],
+        values: "the local socket of `dnsdyno world --counters`, such as world=/tmp/world.counters",
     },
     Statistics {
         kind: StatisticsKind::OpenMetrics,

@@ -4,7 +4,7 @@ use crate::server::{Configuration, Language, Parameter, Server};
 use crate::statistics::StatisticsKind;
 
 /// All servers that are known.
-pub const SERVERS: [Server; 11] = [
+pub const SERVERS: [Server; 12] = [
     Server {
         word: "bind",
         processes: &["named"],
@@ -209,8 +209,8 @@ pub const SERVERS: [Server; 11] = [
             usual: &["/etc/knot-resolver/kresd.conf"],
             language: Language::Lines,
             folder: None,
-            statistics: StatisticsKind::OpenMetrics,
-            to_have_statistics: "modules.load('http'), and net.listen('127.0.0.1', 8453, { kind = 'webmgmt' })",
+            statistics: StatisticsKind::KnotResolver,
+            to_have_statistics: "modules.load('stats'), and net.listen('/run/knot-resolver/control', nil, { kind = 'control' })",
         }),
         parameters: &[
             with_default("instances", "1"),
@@ -262,6 +262,13 @@ pub const SERVERS: [Server; 11] = [
             named("sync_binlog"),
             named("thread_handling"),
         ],
+    },
+    // One of the verbs of our own program: its process has the name of all of them.
+    Server {
+        word: "world",
+        processes: &["dnsdyno world"],
+        configuration: None,
+        parameters: &[named("threads")],
     },
 ];
 

@@ -1,4 +1,13 @@
-//! Questions for a resolver that has the world for its Internet: drawn names, most of which are there.
+//! Questions for a resolver that has the world for its Internet: drawn names, most of which are there; and those of
+//! which a share is in its cache.
+//!
+//! ```text
+//!   number of the question   0 1 2 … W-1 │ W W+1 W+2 …
+//!                            asked before │ new ones, each once
+//!   --hit 75% --warm W       w w w W  w w w W+1  w w w W+2 …     w: one of those asked before, drawn
+//! ```
+
+use std::collections::HashSet;
 
 use dnsdyno_wire::type_name;
 use domain::base::iana::Rtype;
@@ -23,13 +32,78 @@ impl World {
     /// the same world; names of a list are asked in the order of the list, and then again.
     pub fn question(&self, number: u64) -> String {
         let (name, rtype) = self.hierarchy.question(number);
-        let name = text(&name);
-        let name = if name.len() > 1 { name.trim_end_matches('.') } else { &name };
-        format!("{name} {}", type_name(rtype.to_int()))
+        line_of(&name, rtype)
     }
 }
 
+/// Questions of which a share was asked before.
+#[derive(Debug)]
+pub struct Repeating<'a> {
+    world: &'a World,
+    warm: u64,
+    /// Of a million questions, so many are new.
+    new_ppm: u64,
+    /// How many were given.
+    given: u64,
+    /// The number of the next question that may be new.
+    next: u64,
+    known: HashSet<Box<str>>,
+}
+
+impl World {
+    /// Questions of which the share `hit`, from 0 to 1, repeats one of the first `warm` questions of the world, and each
+    /// other one is new: no other question has its name and type, and it is not that of a name server, which a resolver
+    /// asks for by itself. New ones are evenly spread: of the first N, the whole part of (1 − hit) N are new.
+    pub fn repeating(&self, hit: f64, warm: u64) -> Repeating<'_> {
+        let known = (0..warm).map(|number| self.question(number).into()).collect();
+        let new_ppm = ((1.0 - hit) * MILLION as f64).round() as u64;
+        Repeating { world: self, warm, new_ppm, given: 0, next: warm, known }
+    }
+}
+
+impl Repeating<'_> {
+    /// The next question; `None` where a new one is wanted and the world has no other.
+    pub fn next_question(&mut self) -> Option<String> {
+        let is_new = (self.given + 1) * self.new_ppm / MILLION > self.given * self.new_ppm / MILLION;
+        self.given += 1;
+        match is_new || self.warm == 0 {
+            true => self.new_question(),
+            false => {
+                let draw = self.world.hierarchy.rules.draw.nth(self.given).at(Purpose::Repeated);
+                Some(self.world.question(draw.below(self.warm)))
+            }
+        }
+    }
+
+    fn new_question(&mut self) -> Option<String> {
+        for _ in 0..MOST_DRAWS {
+            let (name, rtype) = self.world.hierarchy.question(self.next);
+            self.next += 1;
+            let question = line_of(&name, rtype);
+            if !self.world.hierarchy.is_name_server(&name) && self.known.insert(question.as_str().into()) {
+                return Some(question);
+            }
+        }
+        None
+    }
+}
+
+fn line_of(name: &Name, rtype: Rtype) -> String {
+    let name = text(name);
+    let name = if name.len() > 1 { name.trim_end_matches('.') } else { &name };
+    format!("{name} {}", type_name(rtype.to_int()))
+}
+
 impl Hierarchy {
+    /// Whether a name is the host of a name server.
+    fn is_name_server(&self, name: &Name) -> bool {
+        let path = self.path(name);
+        let Some(zone) = path.last() else { return false };
+        self.server_labels(zone).iter().any(|labels| {
+            labels.iter().fold(zone.apex.clone(), |parent, label| below(label, &parent)) == *name
+        })
+    }
+
     fn question(&self, number: u64) -> (Name, Rtype) {
         if let Some(list) = &self.population.list {
             let at = (number % list.len() as u64) as usize;
@@ -94,6 +168,11 @@ const ASKED: [(f64, Sought); 6] = [
     (0.03, Sought::NoType),
 ];
 
+const MILLION: u64 = 1_000_000;
+
+/// Draws for one new question: in a world in which nearly all of them were given, more do not help.
+const MOST_DRAWS: u32 = 20_000;
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -116,6 +195,39 @@ mod tests {
             *ends.entry((found.rcode.to_int(), found.count > 0)).or_insert(0) += 1;
         }
         assert!(ends[&(0, true)] > 200 && ends[&(0, false)] > 20 && ends[&(3, false)] > 8, "{ends:?}");
+    }
+
+    #[test]
+    fn a_share_of_questions_was_asked_before_exactly_and_the_others_are_asked_once() {
+        let world = World::new(&options("--zones 1M")).unwrap();
+        let warm: HashSet<String> = (0..200).map(|number| world.question(number)).collect();
+        for (hit, new) in [(0.0, 1_000), (0.5, 500), (0.9, 100), (0.99, 10), (0.999, 1), (1.0, 0)] {
+            let mut questions = world.repeating(hit, 200);
+            let lines: Vec<String> = (0..1_000).map(|_| questions.next_question().unwrap()).collect();
+            let others: Vec<&String> = lines.iter().filter(|line| !warm.contains(*line)).collect();
+            assert_eq!(others.len(), new, "{hit}");
+            assert_eq!(others.iter().collect::<HashSet<_>>().len(), new, "{hit}: each once");
+            let windows =
+                lines.chunks(100).map(|part| part.iter().filter(|line| !warm.contains(*line)).count());
+            assert!(windows.clone().max().unwrap() - windows.min().unwrap() <= 1, "{hit}: evenly spread");
+        }
+        // Nearly all that were asked before are repeated.
+        let mut questions = world.repeating(1.0, 200);
+        let repeated: HashSet<_> = (0..2_000).map(|_| questions.next_question().unwrap()).collect();
+        assert!(repeated.len() >= warm.len() - 2, "{} of {}", repeated.len(), warm.len());
+    }
+
+    #[test]
+    fn new_questions_are_not_those_that_a_resolver_asks_by_itself_and_end_with_the_world() {
+        let world = World::of(listed("", &["b.example.com MX", "a.example.com", "c.example.com"]));
+        let mut questions = world.repeating(0.0, 1);
+        let rest: Vec<_> = (0..3).map_while(|_| questions.next_question()).collect();
+        assert_eq!(rest, ["b.example.com MX", "c.example.com A"]);
+        let world = World::new(&options("--zones 1k --share own=100%")).unwrap();
+        let mut questions = world.repeating(0.0, 10);
+        let names: Vec<_> = (0..2_000).map(|_| questions.next_question().unwrap()).collect();
+        assert!(!names.iter().any(|name| name.starts_with("ns1.") || name.starts_with("ns2.")));
+        assert!((0..2_000).any(|number| world.question(number).starts_with("ns1.")), "others are");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Book {
     pub(crate) ends: Ends,
     by_type: BTreeMap<u16, u64>,
     by_rcode: BTreeMap<u16, u64>,
+    /// Of all servers.
+    total: ServerCounts,
     servers: HashMap<ServerId, ServerCounts>,
     /// By the second after the start in which a query came.
     seconds: BTreeMap<u32, SecondCounts>,
@@ -134,18 +136,14 @@ impl Book {
             *self.by_type.entry(asked.rtype).or_default() += 1;
         }
         if handled.effect != Effect::Ignored {
+            self.total.note(handled, via);
             self.servers.entry(server).or_default().note(handled, via);
         }
     }
 
     /// Adds the counts of another thread.
     pub(crate) fn merge(&mut self, other: &Book) {
-        self.ends.merge(&other.ends);
-        self.connections.merge(&other.connections);
-        self.kernel_drops += other.kernel_drops;
-        self.failures.extend(other.failures.iter().cloned());
-        other.by_type.iter().for_each(|(rtype, count)| *self.by_type.entry(*rtype).or_default() += count);
-        other.by_rcode.iter().for_each(|(rcode, count)| *self.by_rcode.entry(*rcode).or_default() += count);
+        self.merge_sums(other);
         for (server, counts) in &other.servers {
             self.servers.entry(*server).or_default().merge(counts);
         }
@@ -157,43 +155,60 @@ impl Book {
         }
     }
 
+    /// Adds the counts of another thread, but for those of each server and of each second: there are thousands.
+    pub(crate) fn merge_sums(&mut self, other: &Book) {
+        self.ends.merge(&other.ends);
+        self.total.merge(&other.total);
+        self.connections.merge(&other.connections);
+        self.kernel_drops += other.kernel_drops;
+        self.failures.extend(other.failures.iter().cloned());
+        other.by_type.iter().for_each(|(rtype, count)| *self.by_type.entry(*rtype).or_default() += count);
+        other.by_rcode.iter().for_each(|(rcode, count)| *self.by_rcode.entry(*rcode).or_default() += count);
+    }
+
     /// The book as JSON; `start_wall_ns` is when its seconds begin.
     pub(crate) fn to_json(&self, hierarchy: &Hierarchy, start_wall_ns: u64) -> Value {
-        let sum = |of: fn(&ServerCounts) -> u64| self.servers.values().map(of).sum::<u64>();
-        let by_kind =
-            |kind: ReplyKind| self.servers.values().map(|counts| counts.kinds[kind as usize]).sum::<u64>();
-        let kinds: Map<_, _> =
-            ReplyKind::ALL.iter().map(|kind| (kind.key().into(), by_kind(*kind).into())).collect();
-        let rcodes: Map<_, _> = self
-            .by_rcode
-            .iter()
-            .map(|(rcode, count)| (rcode_name(*rcode).into_owned(), (*count).into()))
-            .collect();
+        let mut json = self.sums_to_json();
         let mut servers: Vec<_> = self.servers.iter().collect();
         servers.sort_unstable_by_key(|(server, _)| **server);
         let seconds = self.seconds.iter().map(|(second, counts)| {
             json!({"second": second, "udp": counts.udp, "tcp": counts.tcp, "answered": counts.answered})
         });
-        json!({
-            "format": 1,
-            "seed": hierarchy.rules.options.seed,
-            "start_wall_ns": start_wall_ns,
-            "received": self.ends.received,
-            "udp": sum(|counts| counts.udp),
-            "tcp": sum(|counts| counts.tcp),
-            "edns": sum(|counts| counts.edns),
-            "dnssec_ok": sum(|counts| counts.dnssec_ok),
-            "ends": self.ends.to_json(),
-            "replies": kinds,
-            "rcodes": rcodes,
-            "types": types_json(self.by_type.iter().map(|(rtype, count)| (*rtype, *count))),
-            "faults": faults_json(|fault| self.servers.values().map(|counts| counts.faults[fault as usize]).sum()),
-            "connections": self.connections.to_json(),
-            "kernel_drops": self.kernel_drops,
-            "failures": self.failures,
-            "seconds": seconds.collect::<Vec<_>>(),
-            "servers": servers.iter().map(|(id, counts)| counts.to_json(**id, hierarchy)).collect::<Vec<_>>(),
-        })
+        let rest = [
+            ("seed", hierarchy.rules.options.seed.into()),
+            ("start_wall_ns", start_wall_ns.into()),
+            ("seconds", seconds.collect()),
+            ("servers", servers.iter().map(|(id, counts)| counts.to_json(**id, hierarchy)).collect()),
+        ];
+        json.extend(rest.map(|(key, value): (_, Value)| (key.to_owned(), value)));
+        json.into()
+    }
+
+    /// The sums of all servers as JSON.
+    pub(crate) fn sums_to_json(&self) -> Map<String, Value> {
+        let rcodes: Map<_, _> = self
+            .by_rcode
+            .iter()
+            .map(|(rcode, count)| (rcode_name(*rcode).into_owned(), (*count).into()))
+            .collect();
+        let types = types_json(self.by_type.iter().map(|(rtype, count)| (*rtype, *count)));
+        let sums = [
+            ("format", 1.into()),
+            ("received", self.ends.received.into()),
+            ("udp", self.total.udp.into()),
+            ("tcp", self.total.tcp.into()),
+            ("edns", self.total.edns.into()),
+            ("dnssec_ok", self.total.dnssec_ok.into()),
+            ("ends", self.ends.to_json()),
+            ("replies", self.total.kinds_json()),
+            ("rcodes", rcodes.into()),
+            ("types", types),
+            ("faults", self.total.faults_json()),
+            ("connections", self.connections.to_json()),
+            ("kernel_drops", self.kernel_drops.into()),
+            ("failures", self.failures.clone().into()),
+        ];
+        sums.into_iter().map(|(key, value): (_, Value)| (key.to_owned(), value)).collect()
     }
 }
 
@@ -325,8 +340,6 @@ impl ServerCounts {
     fn to_json(&self, id: ServerId, hierarchy: &Hierarchy) -> Value {
         let server = hierarchy.server(id);
         let (v4, v6) = hierarchy.addresses(id);
-        let kinds =
-            ReplyKind::ALL.iter().map(|kind| (kind.key().to_owned(), self.kinds[*kind as usize].into()));
         json!({
             "server": hierarchy.server_text(id),
             "addresses": v4.into_iter().chain(v6).map(|address| address.to_string()).collect::<Vec<_>>(),
@@ -340,20 +353,26 @@ impl ServerCounts {
             "lost": self.lost,
             "truncated": self.truncated,
             "types": types_json(self.types.iter().copied()),
-            "replies": kinds.collect::<Map<_, _>>(),
-            "faults": faults_json(|fault| self.faults[fault as usize]),
+            "replies": self.kinds_json(),
+            "faults": self.faults_json(),
         })
+    }
+
+    fn kinds_json(&self) -> Value {
+        let of = |kind: &ReplyKind| (kind.key().to_owned(), self.kinds[*kind as usize].into());
+        Value::Object(ReplyKind::ALL.iter().map(of).collect())
+    }
+
+    /// The faults that were met.
+    fn faults_json(&self) -> Value {
+        let of = |fault: &Fault| (fault.key().to_owned(), self.faults[*fault as usize]);
+        let met = Fault::ALL.iter().map(of).filter(|(_, count)| *count > 0);
+        Value::Object(met.map(|(key, count)| (key, count.into())).collect())
     }
 }
 
-fn types_json(types: impl Iterator<Item = (u16, u64)>) -> Map<String, Value> {
-    types.map(|(rtype, count)| (type_name(rtype).into_owned(), count.into())).collect()
-}
-
-/// The faults that were met.
-fn faults_json(count: impl Fn(Fault) -> u64) -> Map<String, Value> {
-    let met = Fault::ALL.iter().map(|fault| (*fault, count(*fault))).filter(|(_, count)| *count > 0);
-    met.map(|(fault, count)| (fault.key().to_owned(), count.into())).collect()
+fn types_json(types: impl Iterator<Item = (u16, u64)>) -> Value {
+    Value::Object(types.map(|(rtype, count)| (type_name(rtype).into_owned(), count.into())).collect())
 }
 
 #[cfg(test)]

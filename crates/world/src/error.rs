@@ -43,6 +43,14 @@ pub enum WorldError {
         /// What to do.
         advice: &'static str,
     },
+    /// The local socket of the counters cannot be made.
+    #[error("cannot offer the counters at {}: {source}", path.display())]
+    Counters {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Threads or descriptors are not to be had.
     #[error("cannot start serving: {0}")]
     Start(io::Error),

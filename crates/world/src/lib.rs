@@ -7,6 +7,7 @@
 //!                        there are      of zones how far     at a name   negative…
 //!                                                                           │ where signed: keys, denial, sign
 //!  serve (UDP and TCP at thousands of addresses) ──► world ◄────────────────┘      book: who was asked what
+//!                                                                      counters: its sums, told at a local socket
 //! ```
 //!
 //! Nothing is written down for a million zones: whether a name exists, its zone, its servers and its records are a
@@ -16,6 +17,7 @@
 mod answer;
 mod asked;
 mod book;
+mod counters;
 mod denial;
 mod distance;
 mod draw;
@@ -43,11 +45,12 @@ mod udp;
 mod world;
 mod write;
 
+pub use asked::Repeating;
 pub use book::Book;
 pub use distance::Regions;
 pub use error::WorldError;
 pub use explain::Explanation;
-pub use options::WorldOptions;
+pub use options::{WorldOptions, parse_share};
 pub use prefix::Prefix;
 pub use serve::{ServeOptions, Serving};
 pub use shares::{Fault, Faults, Shares};

@@ -47,7 +47,7 @@ pub struct WorldOptions {
     pub ttl: String,
     /// Sign the root, the top-level domains and this share of the other zones [all of them without a value]
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "100%",
-        value_parser = share, help_heading = HIERARCHY)]
+        value_parser = parse_share, help_heading = HIERARCHY)]
     pub signed: Option<f64>,
 
     /// Addresses of the name servers, over IPv4
@@ -61,7 +61,7 @@ pub struct WorldOptions {
     #[arg(long, value_name = "REGIONS", default_value_t = Regions::default(), help_heading = SERVERS)]
     pub rtt: Regions,
     /// Share of the UDP queries that are lost on the way, at each server
-    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share, help_heading = SERVERS)]
+    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = parse_share, help_heading = SERVERS)]
     pub loss: f64,
     /// Faults with their shares, such as lame=1%,silent=0.5%; the root and top-level domains have none
     #[arg(long, value_name = "FAULT=SHARE,...", default_value = "", hide_default_value = true, help_heading = SERVERS)]
@@ -155,7 +155,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// Reads a share such as `2%`, as 0 to 1.
+///
+/// # Errors
+/// It is no percentage, or more than all.
+pub fn parse_share(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
     if share <= 1.0 { Ok(share) } else { Err(format!("`{text}` is more than 100%")) }
 }

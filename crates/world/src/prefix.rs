@@ -1,7 +1,8 @@
 //! The addresses of name servers: a number each, within a prefix of IPv4 and, where there is one, of IPv6.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::str::FromStr;
 
 /// A prefix of addresses, such as 10.64.0.0/10 or fd00:64::/64.
@@ -15,6 +16,17 @@ impl Prefix {
     /// Whether its addresses are of IPv4.
     pub fn is_ipv4(&self) -> bool {
         self.first.is_ipv4()
+    }
+
+    /// Whether queries to its addresses reach this host: the kernel gives none to sockets of an address that is not
+    /// local here, and not in the namespace of this process. Where that cannot be found out, they do.
+    pub fn is_local(&self) -> bool {
+        let is_missing = |address: IpAddr| {
+            let bound = UdpSocket::bind((address, 0));
+            bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable)
+        };
+        let last = u32::try_from(self.size().saturating_sub(2)).unwrap_or(u32::MAX);
+        ![0, last.saturating_sub(1)].into_iter().filter_map(|number| self.address(number)).any(is_missing)
     }
 
     /// The address with this number; the first one of the prefix, which names the network, has none. `None` past the
@@ -96,6 +108,14 @@ mod tests {
         for outside in ["192.0.2.0", "192.0.3.0", "192.0.1.255", "::1"] {
             assert_eq!(small.number(outside.parse().unwrap()), None, "{outside}");
         }
+    }
+
+    #[test]
+    fn a_prefix_is_local_where_the_kernel_has_it() {
+        let is_local = |text: &str| text.parse::<Prefix>().unwrap().is_local();
+        assert!(is_local("127.64.0.0/12") && is_local("127.0.0.0/30"));
+        // For documentation: no host has them.
+        assert!(!is_local("192.0.2.0/24") && !is_local("198.51.100.0/25") && !is_local("2001:db8:64::/64"));
     }
 
     #[test]

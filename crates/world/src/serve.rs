@@ -6,6 +6,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -18,6 +19,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::WorldError;
 use crate::book::Book;
+use crate::counters::{CounterSocket, Counters};
 use crate::tcp::TcpWorker;
 use crate::udp::UdpWorker;
 use crate::world::World;
@@ -39,9 +41,8 @@ pub struct Serving {
     start_wall_ns: u64,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    books: Vec<Arc<Shared<Book>>>,
-    /// The sockets once more, to ask for their drops.
-    sockets: Vec<UdpSocket>,
+    udp_threads: usize,
+    counters: Counters,
 }
 
 impl Serving {
@@ -62,8 +63,8 @@ impl Serving {
             start_wall_ns,
             stop: Arc::default(),
             threads: Vec::new(),
-            books: Vec::new(),
-            sockets: Vec::new(),
+            udp_threads: options.threads,
+            counters: Counters::default(),
         };
         // Where a step fails, dropping `serving` stops the threads started before it.
         opened.into_iter().try_for_each(|opened| serving.serve(opened, start_ns))?;
@@ -82,10 +83,16 @@ impl Serving {
 
     /// What was asked so far. An answer that a client has received is included.
     pub fn book(&self) -> Book {
-        let mut whole = Book::default();
-        self.books.iter().for_each(|book| whole.merge(&book.read()));
-        whole.kernel_drops = self.sockets.iter().map(|socket| sys_socket::drops(socket).unwrap_or(0)).sum();
-        whole
+        self.counters.book()
+    }
+
+    /// Offers the sums of the book at a local socket: each connection gets one line of JSON.
+    ///
+    /// # Errors
+    /// If there is no such folder, or another program has the socket.
+    pub fn offer_counters(&mut self, path: &Path) -> Result<(), WorldError> {
+        let socket = CounterSocket::open(path, &self.counters, self.udp_threads, Arc::clone(&self.stop))?;
+        self.spawn("world-counters".to_owned(), move || socket.run())
     }
 
     /// A book of it as JSON.
@@ -105,7 +112,7 @@ impl Serving {
     fn serve(&mut self, opened: Opened, start_ns: u64) -> Result<(), WorldError> {
         let Opened { udp, listener } = opened;
         for (number, socket) in udp.into_iter().enumerate() {
-            self.sockets.push(socket.try_clone().map_err(WorldError::Start)?);
+            self.counters.sockets.push(socket.try_clone().map_err(WorldError::Start)?);
             let (world, book, stop) = (Arc::clone(&self.world), self.new_book(), Arc::clone(&self.stop));
             let worker = UdpWorker::new(socket, world, book, stop, start_ns)?;
             self.spawn(format!("world-udp-{number}"), move || worker.run())?;
@@ -117,7 +124,7 @@ impl Serving {
 
     fn new_book(&mut self) -> Arc<Shared<Book>> {
         let book = Arc::<Shared<Book>>::default();
-        self.books.push(Arc::clone(&book));
+        self.counters.books.push(Arc::clone(&book));
         book
     }
 
@@ -131,7 +138,7 @@ impl Serving {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             let name = thread.thread().name().unwrap_or("a thread").to_owned();
-            if let (Err(_), Some(book)) = (thread.join(), self.books.first()) {
+            if let (Err(_), Some(book)) = (thread.join(), self.counters.books.first()) {
                 book.write().failures.push(format!("{name} ended by a panic"));
             }
         }
@@ -315,6 +322,37 @@ mod tests {
         assert_eq!((json["udp"].as_u64(), json["tcp"].as_u64()), (Some(asked / 3), Some(asked / 3 * 2)));
         assert_eq!(json["connections"]["accepted"].as_u64(), Some(asked / 3));
         assert!(book.warnings().is_empty(), "{:?}", book.warnings());
+    }
+
+    #[test]
+    fn the_sums_of_the_book_are_told_at_a_local_socket_also_after_a_world_that_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counters");
+        // As a world leaves it that is killed.
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let mut serving = serving("--rtt none");
+        serving.offer_counters(&path).unwrap();
+        let told = || {
+            let mut text = String::new();
+            std::os::unix::net::UnixStream::connect(&path).unwrap().read_to_string(&mut text).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let root: IpAddr = "127.64.0.1".parse().unwrap();
+        let query = query(&Name::root_bytes(), 2);
+        for number in 1..=3 {
+            ask_udp(root, serving.port(), &query).unwrap();
+            ask_tcp(&mut TcpStream::connect((root, serving.port())).unwrap(), &query);
+            let sums = told();
+            let sum = |at: &str| sums.pointer(at).and_then(Value::as_u64);
+            let expected = [("/udp", number), ("/tcp", number), ("/ends/sent", 2 * number), ("/threads", 2)];
+            expected.iter().for_each(|(at, count)| assert_eq!(sum(at), Some(*count), "{at} {sums}"));
+            assert!(sums.get("servers").is_none());
+        }
+        let error = serving.offer_counters(&path).unwrap_err().to_string();
+        assert!(error.contains("in use"), "{error}");
+        let whole = serving.stop().1;
+        assert_eq!((whole["udp"].as_u64(), whole["servers"][0]["tcp"].as_u64()), (Some(3), Some(3)));
+        assert!(!path.exists());
     }
 
     #[test]

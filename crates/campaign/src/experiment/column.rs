@@ -73,6 +73,11 @@ impl Column {
         }
     }
 
+    /// A column that has another key than its title; `None` where its text is none.
+    pub(super) fn with_key(key: &str, text: &str) -> Option<Column> {
+        Some(Column { key: key.to_owned(), ..Column::parse(text).ok()? })
+    }
+
     /// The columns of each experiment: the few series that tell full queues and limits of connections from each other.
     pub(super) fn usual() -> impl Iterator<Item = Column> {
         let column = |(key, title, series): &(&str, &str, &str)| {
@@ -104,8 +109,14 @@ impl Column {
                 duration(figure.round() as u64)
             }
             (SeriesUnit::Bytes, Some(below)) if below.unit() == SeriesUnit::Count => bytes(figure),
+            _ if self.is_share() => percent(figure),
             _ => number(figure),
         }
+    }
+
+    /// Whether what is above is a part of what is below.
+    fn is_share(&self) -> bool {
+        self.below.len() > 1 && self.above.iter().all(|term| self.below.contains(term))
     }
 }
 
@@ -252,7 +263,7 @@ mod tests {
             ("server queries", 2_001.0, "2,001"),
             ("mariadb statements.select / answers", 10.0, "10.0"),
             ("mariadb statements.update / queries", 0.0, "0"),
-            ("hits = server cache.hits / server cache.hits + server cache.misses", 0.75, "0.75"),
+            ("hits = server cache.hits / server cache.hits + server cache.misses", 0.75, "75.00 %"),
             ("process cpu_ns / s", 150e6, "15.00 %"),
             ("process cpu_ns + mariadb cpu_ns / answers", 500e3, "500 µs"),
             ("process memory_bytes", 64e6, "64 MB"),

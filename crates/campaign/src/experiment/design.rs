@@ -47,6 +47,10 @@ pub struct LoadOf {
     pub strictness: Strictness,
     /// How long a run lasts, in ns, of a search and of a program at most; `None` where the server decides it.
     pub lasts_ns: Option<u64>,
+    /// The numbers of the subjects that it is put on; `None` = all.
+    pub on: Option<Vec<usize>>,
+    /// Whether the results show the course of its runs, interval by interval.
+    pub has_course: bool,
     /// Runs of each server under it that count.
     pub repeats: u32,
     /// Runs of each server before them that do not.
@@ -65,6 +69,11 @@ pub enum LoadKind {
 }
 
 impl LoadOf {
+    /// Whether it is put on a subject.
+    pub fn is_on(&self, subject: usize) -> bool {
+        self.on.as_ref().is_none_or(|on| on.contains(&subject))
+    }
+
     /// Runs of each server, if none is discarded.
     pub fn rounds(&self) -> u32 {
         self.dropped.saturating_add(self.repeats)
@@ -92,8 +101,17 @@ pub enum Order {
 impl Design {
     /// All cells: the subjects under one load follow each other.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
-        let of_load = |load| (0..self.subjects.len()).map(move |subject| Cell { subject, load });
-        (0..self.loads.len()).flat_map(of_load)
+        let of_load = |(load, of): (usize, &LoadOf)| {
+            let subjects: Vec<usize> =
+                (0..self.subjects.len()).filter(|subject| of.is_on(*subject)).collect();
+            subjects.into_iter().map(move |subject| Cell { subject, load })
+        };
+        self.loads.iter().enumerate().flat_map(of_load)
+    }
+
+    /// Subjects that a load is put on.
+    fn subjects_of(&self, load: &LoadOf) -> u64 {
+        load.on.as_ref().map_or(self.subjects.len(), Vec::len) as u64
     }
 
     /// The number of a cell among all.
@@ -108,8 +126,7 @@ impl Design {
 
     /// Runs, if none is discarded.
     pub fn runs(&self) -> u64 {
-        let of_subject: u64 = self.loads.iter().map(|load| u64::from(load.rounds())).sum();
-        of_subject.saturating_mul(self.subjects.len() as u64)
+        self.loads.iter().map(|load| u64::from(load.rounds()) * self.subjects_of(load)).sum()
     }
 
     /// Loads whose runs are compared.
@@ -123,10 +140,10 @@ impl Design {
     pub fn lasts_ns(&self, starts_ns: u64) -> u64 {
         let around = self.rest_ns.saturating_add(starts_ns);
         let of_load = |load: &LoadOf| {
-            load.lasts_ns.unwrap_or(0).saturating_add(around).saturating_mul(load.rounds().into())
+            let runs = u64::from(load.rounds()).saturating_mul(self.subjects_of(load));
+            load.lasts_ns.unwrap_or(0).saturating_add(around).saturating_mul(runs)
         };
-        let of_subject = self.loads.iter().map(of_load).fold(0_u64, u64::saturating_add);
-        of_subject.saturating_mul(self.subjects.len() as u64)
+        self.loads.iter().map(of_load).fold(0_u64, u64::saturating_add)
     }
 
     /// The cells of a round in their order.

@@ -4,6 +4,7 @@ use dnsdyno_measure::{PERCENTILES, Samples};
 use dnsdyno_record::figures::{carries_a_rate, is_partial, rate_qps, run_rate};
 use dnsdyno_record::{Digest, Row};
 
+use super::behind::{Limit, limit};
 use super::column::Column;
 use super::judge::loss;
 use super::seconds::{CPU_TIME, Seconds, process_of};
@@ -46,6 +47,8 @@ pub struct RunFigures {
     pub wide: [bool; PERCENTILES.len()],
     /// Whether its rate or loss was in doubt.
     pub is_in_doubt: bool,
+    /// Why its figures may be those of the world behind the server.
+    pub(super) behind: Option<Limit>,
     /// The share of the answers with each RCODE.
     pub rcodes: Vec<(u16, f64)>,
     /// Made of watched series, in the order of the columns of the results.
@@ -132,6 +135,7 @@ impl RunFigures {
         let tally = run.tally();
         let OfRun { values: percentiles, wide } = OfRun::of(run, None);
         let answers = tally.rcodes.total().max(1) as f64;
+        let behind = limit(run);
         RunFigures {
             number,
             asked_qps: asked(run),
@@ -150,7 +154,8 @@ impl RunFigures {
                 .and_then(|process| process.gauges.get(MEMORY))
                 .map(|bytes| *bytes as f64),
             wide,
-            is_in_doubt: !with_effect(run).is_empty(),
+            is_in_doubt: !with_effect(run).is_empty() || behind.is_some_and(Limit::is_a_doubt),
+            behind,
             rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
             columns: columns.iter().map(|column| column.of(run)).collect(),
         }

@@ -3,6 +3,7 @@
 use dnsdyno_record::figures::{judged, lost, sent};
 use dnsdyno_record::{Digest, Ended, Row};
 
+use super::behind::limit;
 use crate::doubts::with_effect;
 
 /// What makes a run of a load doubtful.
@@ -75,6 +76,8 @@ pub fn doubts(run: &Digest, strictness: Strictness) -> Vec<Doubt> {
     if !unsure.is_empty() && !is_kept {
         found.push(Doubt::Unsure(unsure.join(", ")));
     }
+    let of_world = limit(run).filter(|limit| limit.is_a_doubt() && !is_kept);
+    found.extend(of_world.map(|limit| Doubt::Unsure(limit.to_string())));
     found.extend(steal(run).filter(|share| *share > MOST_STEAL && !is_kept).map(Doubt::Steal));
     if let Some(permille) = strictness.steady_permille {
         let most = f64::from(permille) / 1000.0;

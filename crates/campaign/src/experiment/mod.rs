@@ -13,7 +13,9 @@
 //! A subject is a server as it is configured: the server itself, or a variant of it. The schedule is kept by nothing
 //! but the outcomes so far, so that an experiment that was stopped goes on as if it had not been.
 
+mod behind;
 mod column;
+mod course;
 mod design;
 mod figures;
 mod found;
@@ -24,7 +26,9 @@ mod schedule;
 mod seconds;
 mod steps;
 
+pub use behind::columns_of_hierarchy;
 pub use column::{Column, MOST_COLUMNS};
+pub use course::{Moment, steady_from_ns};
 pub use design::{Cell, Design, LoadKind, LoadOf, Order, Subject};
 pub(crate) use figures::cpu_of_answer;
 pub use figures::{Percentiles, RunFigures, Spread};

@@ -3,6 +3,7 @@
 use dnsdyno_record::ReadError;
 
 use super::column::Column;
+use super::course::{Moment, course};
 use super::design::{Cell, Design, LoadKind};
 use super::figures::{OfRun, Percentiles, RunFigures, Spread};
 use super::found::Found;
@@ -70,6 +71,8 @@ pub struct CellResult {
     pub columns: Vec<Option<Spread>>,
     /// The parts of a load that has several rates.
     pub steps: Vec<Step>,
+    /// The intervals of a load whose course is shown.
+    pub course: Vec<Moment>,
 }
 
 /// A run as the results need it.
@@ -143,6 +146,10 @@ pub fn results(
         for subject in 0..result.design.subjects.len() {
             let cell = Cell { subject, load };
             let mut runs = Vec::new();
+            if !result.design.loads.get(load).is_some_and(|load| load.is_on(subject)) {
+                counted.push(Vec::new());
+                continue;
+            }
             let state = state(experiment, cell);
             let numbers = numbers_of(experiment, cell, state);
             for number in numbers.iter().filter(|_| is_run(&result.design, load)) {
@@ -153,7 +160,9 @@ pub fn results(
             let figures = figures(&numbers, &runs, &result.columns);
             let runs: Vec<ComparedRun> = runs.into_iter().map(|run| run.run).collect();
             let steps = steps(&runs);
-            result.cells.push(CellResult { found, steps, ..cell_result(cell, state, figures) });
+            let has_course = result.design.loads.get(load).is_some_and(|load| load.has_course);
+            let course = if has_course { course(&runs) } else { Vec::new() };
+            result.cells.push(CellResult { found, steps, course, ..cell_result(cell, state, figures) });
             // What is in doubt is shown, and not compared.
             counted.push(if state == CellState::InDoubt { Vec::new() } else { runs });
         }
@@ -241,6 +250,7 @@ fn cell_result(cell: Cell, state: CellState, runs: Vec<RunFigures>) -> CellResul
         memory_bytes: values(|run| run.memory_bytes),
         columns: (0..columns).map(column).collect(),
         steps: Vec::new(),
+        course: Vec::new(),
         found: Vec::new(),
         runs,
     }
@@ -252,6 +262,11 @@ fn differences(design: &Design, load: usize, runs: &[Vec<ComparedRun>]) -> Vec<D
         Settings { seed: design.seed, family: design.compared_loads().max(1), ..Settings::default() };
     let of = |(subject, candidate): (usize, &Vec<ComparedRun>)| {
         let against = design.subjects.get(subject)?.against?;
+        let are_both_on =
+            design.loads.get(load).is_some_and(|load| load.is_on(subject) && load.is_on(against));
+        if !are_both_on {
+            return None;
+        }
         let baseline = runs.get(against)?;
         let is_empty = baseline.is_empty() || candidate.is_empty();
         let found = match is_empty {
@@ -279,6 +294,7 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
              that of the server"
         ));
     }
+    notes.extend(behind(result));
     let windows = |load: &&super::design::LoadOf| {
         let is_short = load.kind == LoadKind::Run && load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
         load.strictness.steady_permille.is_some() && is_short
@@ -293,6 +309,22 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// That the world behind a resolver had a part in what runs show that count.
+fn behind(result: &ExperimentResult) -> Option<String> {
+    let counted = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
+    let of_run = |cell: &CellResult| {
+        let name = result.design.subjects.get(cell.cell.subject).map(|subject| subject.name.clone());
+        let runs: Vec<_> = cell.runs.iter().filter_map(|run| run.behind).collect();
+        runs.into_iter().map(move |limit| (name.clone().unwrap_or_default(), limit))
+    };
+    let limits: Vec<_> = counted.flat_map(of_run).collect();
+    let (name, first) = limits.first()?;
+    Some(format!(
+        "{} of the runs that count may show less than the server could do (the first: {name}: {first}): read their rates as \"at least\"",
+        limits.len()
+    ))
 }
 
 /// The columns of the file that no run has a figure for.

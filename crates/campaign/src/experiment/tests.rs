@@ -25,6 +25,8 @@ pub(super) fn design(subjects: usize, loads: usize) -> Design {
         kind: LoadKind::Run,
         strictness,
         lasts_ns: Some(2 * SECOND),
+        on: None,
+        has_course: false,
         repeats: 5,
         dropped: 1,
     };

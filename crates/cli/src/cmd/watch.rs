@@ -21,7 +21,7 @@ use crate::signals;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WatchFlags {
     /// What to watch: auto; host or host=PID; process or process=PID; the statistics of a server, such as
-    /// bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST
+    /// bind=URL (also unbound, nsd, knot, knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST
     /// [default: auto]
     #[arg(value_name = "WHAT")]
     pub(crate) watch: Vec<Masked>,

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use dnsdyno_text::notation::parse_duration_ns;
 use dnsdyno_text::units::{count, counted};
-use dnsdyno_world::{Faults, ServeOptions, Serving, Shares, World, WorldError, WorldOptions};
+use dnsdyno_world::{Faults, ServeOptions, Serving, Shares, World, WorldError, WorldOptions, parse_share};
 use dnsdyno_zones::Folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -44,8 +44,11 @@ pub(crate) struct WorldFlags {
     /// Write the book to this file at the end, instead of printing it
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
+    /// Offer the sums of the book at this local socket while serving, for --watch world=SOCKET of a run
+    #[arg(long, value_name = "SOCKET")]
+    counters: Option<PathBuf>,
     /// Do not serve: write the zones to this folder as zone files, with a configuration for Knot DNS; for small worlds
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["port", "threads", "duration", "book", "hints"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["port", "threads", "duration", "book", "hints", "counters"])]
     write: Option<PathBuf>,
 }
 
@@ -74,6 +77,13 @@ struct QuestionFlags {
     /// How many
     #[arg(value_name = "N", value_parser = crate::cmd::data::number)]
     number: u32,
+    /// Of the questions, this share repeats one of the first --warm questions of the world, such as 90%; each other one
+    /// is new
+    #[arg(long, value_name = "SHARE", requires = "warm", value_parser = parse_share)]
+    hit: Option<f64>,
+    /// With --hit: how many questions are asked before, those of `world questions N`
+    #[arg(long, value_name = "N", requires = "hit", value_parser = crate::cmd::data::number)]
+    warm: Option<u32>,
     #[command(flatten)]
     options: WorldOptions,
 }
@@ -104,8 +114,15 @@ fn explain(flags: &ExplainFlags) -> Outcome {
 fn questions(flags: &QuestionFlags) -> Outcome {
     let world = World::new(&flags.options).map_err(failure)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut repeating = flags.hit.zip(flags.warm).map(|(hit, warm)| world.repeating(hit, warm.into()));
     for number in 0..u64::from(flags.number) {
-        writeln!(out, "{}", world.question(number)).map_err(Failure::run_failed)?;
+        let question = match &mut repeating {
+            Some(repeating) => repeating.next_question().with_context(|| {
+                format!("the world has no more new questions than those of the first {number} lines: take more --zones")
+            }),
+            None => Ok(world.question(number)),
+        };
+        writeln!(out, "{}", question.map_err(Failure::bad_input)?).map_err(Failure::run_failed)?;
     }
     out.flush().map_err(Failure::run_failed)?;
     Ok(OK)
@@ -142,11 +159,22 @@ fn serve(flags: &WorldFlags) -> Outcome {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let servers = count(world.server_count().into());
     let options = ServeOptions { port: flags.port, threads: flags.threads };
-    let serving = Serving::start(world, options).map_err(failure)?;
+    let mut serving = Serving::start(world, options).map_err(failure)?;
+    if let Some(path) = &flags.counters {
+        serving.offer_counters(path).map_err(failure)?;
+    }
     if let Some(path) = &flags.hints {
         write_file(path, &serving.world().root_hints())?;
     }
     let prefix = flags.options.prefix;
+    for prefix in [Some(flags.options.prefix), flags.options.prefix6].into_iter().flatten() {
+        if !prefix.is_local() {
+            print_error(&format!(
+                "world: no query reaches the name servers: {prefix} is not local here; type `ip route add local \
+                 {prefix} dev lo`, in a network namespace of the resolver (see `ip netns`)"
+            ));
+        }
+    }
     print_error(&format!(
         "world: {servers} name servers in {prefix}, port {}, UDP and TCP; Ctrl-C to stop",
         serving.port()
@@ -218,6 +246,8 @@ Examples:
   dnsdyno world --zones 100k --fault lame=1%,silent=0.5%,no-edns=2% --loss 0.1%
   dnsdyno world --list names.txt --rtt near=100%:10ms:0.3
   dnsdyno world questions 10k --zones 1M > questions.txt
+  dnsdyno world questions 2k --zones 1M > warm.txt
+  dnsdyno world questions 100k --hit 90% --warm 2k --zones 1M > 90-percent-hits.txt
   dnsdyno world explain www.bafiza.com --zones 1M
   dnsdyno world --zones 100 --tlds 5 --signed --write zones
 

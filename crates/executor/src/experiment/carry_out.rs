@@ -203,7 +203,10 @@ impl<'a> Maker<'a> {
         let name = |names: Option<&String>| names.cloned().unwrap_or_default();
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
-        let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
+        let mut draft = self.setup.draft(cell.load, "", standing.is_allowed);
+        draft.server = Some(standing.target_over(draft.transport));
+        // A file that a command of the experiment makes is in a folder that is known now.
+        draft.queries = draft.queries.map(|path| standing.filled(&path));
         let words_of = |word: &Masked| match word.exposed() == AUTO {
             true => standing.watched().into_iter().map(Masked::from).collect(),
             false => vec![Masked::from(standing.filled(word.exposed()))],
@@ -217,6 +220,14 @@ impl<'a> Maker<'a> {
         // A server that is kept has the path that the events of the run before have left.
         if let Err(error) = standing.restore_paths() {
             return Ok(Ran::Failed(format!("{subject}: its path cannot be restored: {error}")));
+        }
+        if let Some(before) = self.setup.befores.get(cell.load).and_then(Option::as_ref) {
+            let queries = draft.queries.as_deref().map(Path::new);
+            match standing.make_before(before, &self.starter.cpus.generator, queries)? {
+                Some(_) if self.stop.cause().is_some() => return Ok(Ran::Stopped),
+                Some(why) => return Ok(why_ended(Ran::Failed(why), &subject, standing)),
+                None => {}
+            }
         }
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {

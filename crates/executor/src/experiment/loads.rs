@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness};
+use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness, Subject};
 use dnsdyno_lab::example_queries;
 use dnsdyno_plan::{Curve, Draft, Group, Stop};
 use dnsdyno_runner::Runner;
@@ -16,7 +16,7 @@ use super::load_file::{AnswersWord, LoadTable};
 use super::text::Text;
 use super::timetable::{Action, Event};
 use super::values::{bounded, named, relative};
-use super::way::LoadMethod;
+use super::way::{Before, LoadMethod};
 
 /// The names of the loads.
 pub(super) fn load_names(tables: &[LoadTable]) -> Result<Vec<String>, String> {
@@ -43,16 +43,18 @@ pub(super) struct Common<'a> {
     /// What is watched in each run that does not say it.
     pub(super) watch: Option<&'a Vec<Masked>>,
     pub(super) events: &'a [Event],
+    pub(super) subjects: &'a [Subject],
     pub(super) kinds: &'a [Kind],
     pub(super) runner: &'a dyn Runner,
 }
 
 /// A load, checked as a plan at each server that has an address, or at this host.
 pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, String> {
-    let Common { file, folder, watch, events, kinds, runner } = *common;
+    let Common { file, folder, watch, events, subjects, kinds, runner } = *common;
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
     let way = LoadMethod::of(&table.own).map_err(wrong)?;
+    let before = Before::of(&table.own).map_err(wrong)?;
     let base = way.base(&file.run);
     let mut draft = base.overlay(table.draft.clone()).map_err(|error| wrong(error.to_string()))?;
     if draft.server.is_some() || draft.servers.is_some() || draft.port.is_some() {
@@ -72,7 +74,10 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
     // What is watched of servers that are started is known when they are.
     let is_known = |word: &&Masked| !word.exposed().contains('{');
     let watch = draft.watch.as_ref().map(|words| words.iter().filter(is_known).cloned().collect());
-    let known = Draft { watch, ..draft.clone() };
+    let mut known = Draft { watch, ..draft.clone() };
+    if known.queries.take_if(|path| is_made(path)).is_some() {
+        known.ask = Some(vec![".".to_owned()]);
+    }
     let of_load: Vec<&Event> = events.iter().filter(|event| event.is_of_load(&name)).collect();
     let lasts_ns = way.checked(&table.own, &table.draft, &known, &of_load, runner).map_err(wrong)?;
     let kind = way.kind();
@@ -80,10 +85,12 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
         way.usual_runs(file.repeats.unwrap_or(5), file.drop_first.unwrap_or(1));
     let repeats = bounded("repeats", table.own.repeats, usual_repeats, 1..=10_000).map_err(wrong)?;
     let dropped = bounded("drop-first", table.own.drop_first, usual_dropped, 0..=100).map_err(wrong)?;
+    let on = table.own.on.as_ref().map(|names| numbers_of(names, subjects)).transpose().map_err(wrong)?;
+    let has_course = table.own.course.unwrap_or(false);
     let keeps_doubtful = file.in_doubt == Some(InDoubtWord::Keep);
     let any_answer = table.own.answers.or(file.answers) == Some(AnswersWord::Any);
     let mut strictness = Strictness { steady_permille: None, any_answer, keeps_doubtful };
-    let mut of = LoadOf { name: name.clone(), kind, strictness, lasts_ns, repeats, dropped };
+    let mut of = LoadOf { name: name.clone(), kind, strictness, lasts_ns, on, has_course, repeats, dropped };
     if kind == LoadKind::Run {
         let (lasts_ns, phases) = planned(&known, kinds, runner).map_err(wrong)?;
         let has_event = of_load.iter().any(|event| !matches!(event.action, Action::Nothing));
@@ -92,13 +99,13 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
         strictness.steady_permille = steady(asked, is_even).map_err(wrong)?;
         of = LoadOf { lasts_ns, strictness, ..of };
     }
-    Ok(Load { of, draft, way })
+    Ok(Load { of, draft, way, before })
 }
 
 /// Takes the files of a load from the folder of the experiment, and gives it queries where it names none.
 fn add_queries(draft: &mut Draft, file: &File, folder: &Path) -> Result<(), String> {
     let paths = [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca];
-    for text in paths.into_iter().flatten() {
+    for text in paths.into_iter().flatten().filter(|text| !is_made(text)) {
         *text = relative(folder, text);
     }
     if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
@@ -118,12 +125,36 @@ fn add_queries(draft: &mut Draft, file: &File, folder: &Path) -> Result<(), Stri
     Ok(())
 }
 
+/// The subjects with exactly these names.
+fn numbers_of(names: &[String], subjects: &[Subject]) -> Result<Vec<usize>, String> {
+    let number = |name: &String| {
+        let found = subjects.iter().position(|subject| subject.name == *name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+            format!(
+                "`on` names `{name}`, and no server or variant has this name: there is {}",
+                known.join(", ")
+            )
+        })
+    };
+    match names.is_empty() {
+        true => Err("`on` is empty: name the servers and variants, or remove it".to_owned()),
+        false => names.iter().map(number).collect(),
+    }
+}
+
+/// Whether a file is made by a command of the experiment, in a folder that is known when it runs.
+fn is_made(path: &str) -> bool {
+    path.starts_with('{')
+}
+
 /// A load, checked.
 pub(super) struct Load {
     pub(super) of: LoadOf,
     /// The options of its runs, but for the server.
     pub(super) draft: Draft,
     pub(super) way: LoadMethod,
+    pub(super) before: Option<Before>,
 }
 
 /// Checks a run at each server that has an address, and at this host; returns how long it lasts at most, where the

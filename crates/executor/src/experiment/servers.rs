@@ -20,6 +20,7 @@ use std::time::Duration;
 use dnsdyno_lab::{
     Cancel, CpuGroup, Hierarchy, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair,
 };
+use dnsdyno_plan::TransportKind;
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
@@ -84,7 +85,7 @@ impl Starter<'_> {
             standing.values.extend(of_helpers.map(|(name, value)| (name.clone(), value.clone())));
         }
         standing.kept = kept;
-        for helper in self.setup.helpers.iter().filter(|helper| !helper.is_kept) {
+        for helper in self.setup.helpers_of(started) {
             let address = standing.help(name, helper, self.place)?;
             if let Some(path) =
                 started.path.as_ref().filter(|path| path.helper.as_ref() == Some(&helper.name))
@@ -162,6 +163,20 @@ impl Standing {
             work: place.folder().to_owned(),
             values: BTreeMap::new(),
         }
+    }
+
+    /// Where the server is asked over a transport: one that is encrypted at a port of its own, where its template has
+    /// such a port.
+    pub(super) fn target_over(&self, transport: Option<TransportKind>) -> String {
+        let word = match transport {
+            Some(TransportKind::Dot) => "dot",
+            Some(TransportKind::Doh) => "doh",
+            Some(TransportKind::Doq) => "doq",
+            _ => return self.target.clone(),
+        };
+        let server = self.server.as_ref().filter(|_| !self.is_behind_path);
+        let listener = server.and_then(|server| lock(server).listener(word));
+        listener.map_or_else(|| self.target.clone(), |address| address.to_string())
     }
 
     /// The namespaces of the generator and of the servers.
@@ -258,6 +273,8 @@ impl Standing {
             }
             None => vec![AUTO.to_owned()],
         };
+        // Where its configuration does not tell it.
+        words.extend(self.server.as_ref().and_then(|server| lock(server).watch().map(str::to_owned)));
         for (_, server) in self.all_helpers() {
             let server = lock(server);
             // A helper without statistics of its own is not looked at.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::experiment::{Column, Design, LoadKind, MOST_COLUMNS, Order};
+use dnsdyno_campaign::experiment::{Column, Design, LoadKind, MOST_COLUMNS, Order, columns_of_hierarchy};
 use dnsdyno_plan::{Draft, PlanError};
 use dnsdyno_runner::{RunError, Runner};
 use dnsdyno_text::encoding::read_text;
@@ -20,12 +20,12 @@ use serde_json::{Map, Value};
 use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord, TuneTable};
 use super::given::Given;
-use super::kind::Kind;
+use super::kind::{Kind, Started};
 use super::loads::{Common, Load, load, load_names, watch};
 use super::subjects::{Helper, LeftOut, Subjects, helpers, subjects};
 use super::timetable::{Event, Known, events};
 use super::values::{bounded, duration};
-use super::way::LoadMethod;
+use super::way::{Before, LoadMethod};
 
 /// An experiment, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -54,6 +54,8 @@ pub struct Setup {
     pub(super) drafts: Vec<Draft>,
     /// By number of the load: how it is put on the servers.
     pub(super) ways: Vec<LoadMethod>,
+    /// By number of the load: what is done before each run of it.
+    pub(super) befores: Vec<Option<Before>>,
     pub(super) events: Vec<Event>,
     /// What `dnsdyno tune` does with the file.
     pub(super) tune: Option<TuneTable>,
@@ -102,6 +104,13 @@ impl Setup {
         self.subjects.iter().any(|kind| matches!(kind, Kind::Started(_)))
     }
 
+    /// The helpers that are started before a server.
+    pub(super) fn helpers_of<'a>(&'a self, server: &'a Started) -> impl Iterator<Item = &'a Helper> {
+        let is_it = |helper: &&Helper| !helper.is_kept;
+        let is_beside = move |helper: &&Helper| is_beside(helper, &self.helpers, &self.subjects, server);
+        self.helpers.iter().filter(is_it).filter(is_beside)
+    }
+
     /// The options of a run of a load, at a server.
     pub(super) fn draft(&self, load: usize, server: &str, is_allowed: bool) -> Draft {
         let draft = self.drafts.get(load).cloned().unwrap_or_default();
@@ -121,6 +130,7 @@ fn checked(
     let Subjects { subjects, mut kinds, left_out } = subjects(file, folder, &names)?;
     allow(&mut kinds, &file.given.allowed, runner)?;
     check_paths(&helpers, &kinds)?;
+    check_roots(&helpers, &kinds)?;
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|one| one.name.as_str()).collect();
         identity["left_out"] = serde_json::json!(names);
@@ -136,13 +146,22 @@ fn checked(
         helpers: &names,
     };
     let events = events(&file.event, &known)?;
-    let (mut loads, mut drafts, mut ways) = (Vec::new(), Vec::new(), Vec::new());
-    let common = Common { file, folder, watch: watch.as_ref(), events: &events, kinds: &kinds, runner };
+    let (mut loads, mut drafts, mut ways, mut befores) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let common = Common {
+        file,
+        folder,
+        watch: watch.as_ref(),
+        events: &events,
+        subjects: &subjects,
+        kinds: &kinds,
+        runner,
+    };
     for table in &file.load {
-        let Load { of, draft, way } = load(table, &common)?;
+        let Load { of, draft, way, before } = load(table, &common)?;
         loads.push(of);
         drafts.push(draft);
         ways.push(way);
+        befores.push(before);
     }
     let design = Design {
         subjects,
@@ -154,7 +173,7 @@ fn checked(
         seed: file.seed.unwrap_or(1),
         retries: bounded("retries", file.retries, 3, 0..=1_000)?,
         rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
-        columns: columns(file)?,
+        columns: columns(file, &kinds)?,
     };
     let notes = left_out.iter().map(LeftOut::sentence).chain(too_few(&design)).collect();
     Ok(Setup {
@@ -174,14 +193,16 @@ fn checked(
         helpers,
         drafts,
         ways,
+        befores,
         events,
         tune: file.tune.clone(),
         identity,
     })
 }
 
-/// The columns of the file, which are told apart by their titles.
-fn columns(file: &File) -> Result<Vec<Column>, String> {
+/// The columns of the file, which are told apart by their titles; before them those of a hierarchy, where a server has
+/// one.
+fn columns(file: &File, kinds: &[Kind]) -> Result<Vec<Column>, String> {
     let columns: Vec<Column> = file.columns.iter().flatten().map(|column| column.0.clone()).collect();
     if columns.len() > MOST_COLUMNS {
         return Err(format!("`columns` has {}, and may have {MOST_COLUMNS}: remove some", columns.len()));
@@ -192,7 +213,12 @@ fn columns(file: &File) -> Result<Vec<Column>, String> {
             "`columns` has `{}` twice: give one of them another title, as in `TITLE = SERIES`",
             twice.title
         )),
-        None => Ok(columns),
+        None => {
+            let has_one = |kind: &Kind| matches!(kind, Kind::Started(started) if started.hierarchy.is_some());
+            let of_hierarchy = columns_of_hierarchy().filter(|_| kinds.iter().any(has_one));
+            let new = of_hierarchy.filter(|column| !titles.contains(&column.title));
+            Ok(new.chain(columns.clone()).collect())
+        }
     }
 }
 
@@ -220,6 +246,36 @@ fn check_paths(helpers: &[Helper], kinds: &[Kind]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks that no server names a root that is not started for it.
+fn check_roots(helpers: &[Helper], kinds: &[Kind]) -> Result<(), String> {
+    for (helper, started) in helpers.iter().flat_map(|helper| started(kinds).map(move |kind| (helper, kind)))
+    {
+        let has_path = started.path.as_ref().is_some_and(|path| path.helper.as_ref() == Some(&helper.name));
+        let is_named = has_path || started.stub.as_ref() == Some(&helper.name);
+        if is_named && !is_beside(helper, helpers, kinds, started) {
+            return Err(format!(
+                "the helper `{}` is the `hierarchy` of other servers, and is started for those only: it has no `stub` \
+                 and no `path`",
+                helper.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a helper is started beside a server: one that is the root of some servers only beside those.
+fn is_beside(helper: &Helper, helpers: &[Helper], kinds: &[Kind], server: &Started) -> bool {
+    let names = |how: &Started| how.hierarchy.as_ref() == Some(&helper.name);
+    !started(kinds).any(names) || names(server) || helpers.iter().any(|other| names(&other.how))
+}
+
+fn started(kinds: &[Kind]) -> impl Iterator<Item = &Started> {
+    kinds.iter().filter_map(|kind| match kind {
+        Kind::Started(started) => Some(&**started),
+        Kind::There { .. } => None,
+    })
 }
 
 /// Marks the servers that may be loaded, and refuses those that may not, whatever puts a load on them.

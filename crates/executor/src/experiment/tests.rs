@@ -169,6 +169,8 @@ fn a_resolver_names_the_helper_from_whose_root_it_resolves() {
     let setup = with("unbound", "hierarchy = \"world\"").unwrap();
     let Kind::Started(how) = &setup.subjects[0] else { panic!("it is started") };
     assert_eq!(how.hierarchy.as_deref(), Some("world"));
+    let keys: Vec<&str> = setup.design.columns.iter().map(|column| column.key.as_str()).collect();
+    assert_eq!(keys, ["queries_out_per_query", "cache_hits", "world_cpu"], "those that a world can fill");
     let refused = [
         ("unbound", "hierarchy = \"word\"", "no helper before it has this name"),
         ("unbound", "hierarchy = \"world\"\nstub = \"world\"", "remove one of them"),
@@ -229,6 +231,61 @@ fn columns_may_be_added_to_an_experiment_that_is_finished() {
     assert_eq!(none.identity, instead.identity);
     assert_eq!(instead.design.columns[0].title, "answers / s", "[full] has its own");
     assert_eq!((none.design.columns.len(), some.design.columns.len()), (0, 1));
+}
+
+#[test]
+fn a_root_is_started_for_those_servers_only_that_name_it() {
+    let helper = |name: &str| format!("[[helper]]\nname = \"{name}\"\ntemplate = \"nsd\"\n");
+    let server = |name: &str, more: &str| {
+        format!("[[server]]\nname = \"{name}\"\ntemplate = \"unbound\"\norigin = \".\"\n{more}\n")
+    };
+    let of = |last: &str| {
+        let helpers = [helper("plain"), helper("lame"), helper("other")].concat();
+        let servers = server("a", "hierarchy = \"plain\"") + &server("b", "hierarchy = \"lame\"") + last;
+        setup(&format!("[run]\nask = [\"x. A\"]\n{helpers}{servers}{LOAD}"), false)
+    };
+    let setup = of(&server("c", "stub = \"other\"")).unwrap();
+    let beside = |number: usize| {
+        let Kind::Started(server) = &setup.subjects[number] else { panic!("it is started") };
+        setup.helpers_of(server).map(|helper| helper.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        [beside(0), beside(1), beside(2)],
+        [vec!["plain", "other"], vec!["lame", "other"], vec!["other"]]
+    );
+    let told = of(&server("c", "stub = \"lame\"")).unwrap_err();
+    assert!(told.contains("the helper `lame` is the `hierarchy` of other servers"), "{told}");
+}
+
+#[test]
+fn what_is_done_before_a_run_and_the_file_that_it_makes_are_filled_in_when_it_runs() {
+    let of =
+        |load: &str| setup(&format!("{NSD}[[load]]\nname = \"warm\"\nrate = 100\ncount = 10\n{load}"), false);
+    let text = "queries = \"{work}/q.txt\"\nbefore = \"make {queries}\"\nwithin = \"5s\"\n";
+    let found = of(text).unwrap();
+    let before = found.befores[0].as_ref().unwrap();
+    assert_eq!((before.command.as_str(), before.within.as_secs()), ("make {queries}", 5));
+    assert_eq!(found.draft(0, "127.0.0.1", false).queries.as_deref(), Some("{work}/q.txt"));
+    let planned = summary(&found).join("\n");
+    assert!(planned.contains("load warm, before each run: make {queries}"), "{planned}");
+    let told = of("within = \"5s\"\n").unwrap_err();
+    assert!(told.contains("`within` is of a load with `command` or `before`"), "{told}");
+}
+
+#[test]
+fn a_load_may_be_on_some_servers_and_is_made_and_compared_there_only() {
+    let of = |on: &str| {
+        let variant = "[[server.variant]]\nname = \"two\"\nthreads = 2\n";
+        let knot = "[[server]]\nname = \"knot\"\ntemplate = \"knot\"\n";
+        let other = "[[load]]\nname = \"6k\"\nrate = \"6k\"\nfor = \"10s\"\n";
+        setup(&format!("repeats = 4\ndrop-first = 0\n{NSD}{variant}{knot}{LOAD}{on}{other}"), false)
+    };
+    let design = of("on = [\"nsd\", \"nsd/two\"]\n").unwrap().design;
+    let cells: Vec<_> = design.cells().map(|cell| (cell.load, cell.subject)).collect();
+    assert_eq!(cells, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]);
+    assert_eq!(design.runs(), 4 * 5);
+    let told = of("on = [\"nsd/three\"]\n").unwrap_err();
+    assert!(told.contains("`nsd/three`") && told.contains("nsd, nsd/two, knot"), "{told}");
 }
 
 #[test]

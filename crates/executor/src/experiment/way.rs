@@ -36,6 +36,23 @@ pub(super) struct Program {
     pub(super) within: Duration,
 }
 
+/// A command of the shell before each run of a load, at the place of the generator: such as one that fills a cache.
+#[derive(Clone, Debug)]
+pub(super) struct Before {
+    /// As the shell reads it, with placeholders.
+    pub(super) command: String,
+    /// How long it may take.
+    pub(super) within: Duration,
+}
+
+impl Before {
+    /// That of a load, by its keys.
+    pub(super) fn of(keys: &LoadKeys) -> Result<Option<Before>, String> {
+        let within = duration("within", keys.within.as_ref())?.map_or(BEFORE_WITHIN, Duration::from_nanos);
+        Ok(keys.before.clone().map(|command| Before { command, within }))
+    }
+}
+
 impl LoadMethod {
     /// What a load is, by its keys.
     pub(super) fn of(keys: &LoadKeys) -> Result<LoadMethod, String> {
@@ -96,11 +113,16 @@ impl LoadMethod {
         let is_given = [
             ("steady", keys.steady.is_some(), LoadKind::Run),
             ("answers", keys.answers.is_some(), LoadKind::Run),
-            ("within", keys.within.is_some(), LoadKind::Program),
+            ("course", keys.course.is_some(), LoadKind::Run),
+            ("within", keys.within.is_some() && keys.before.is_none(), LoadKind::Program),
             ("figure", keys.figure.is_some(), LoadKind::Program),
         ];
         if let Some((key, _, of)) = is_given.into_iter().find(|(_, given, of)| *given && *of != self.kind()) {
-            let of = if of == LoadKind::Run { "a load of `dnsdyno run`" } else { "a load with `command`" };
+            let of = if of == LoadKind::Run {
+                "a load of `dnsdyno run`"
+            } else {
+                "a load with `command` or `before`"
+            };
             return Err(format!("`{key}` is of {of}: remove it"));
         }
         match self {
@@ -197,6 +219,9 @@ const QUERY_FILE: &str = "queries.txt";
 
 /// As long as resperf's ramp, and its wait for the last answers.
 const WITHIN_NS: u64 = 110_000_000_000;
+
+/// Filling a cache takes its time.
+const BEFORE_WITHIN: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

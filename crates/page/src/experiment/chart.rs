@@ -23,7 +23,17 @@ pub(super) struct Chart {
     pub(super) unit: String,
     pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
+    pub(super) along: Along,
     pub(super) places: Places,
+}
+
+/// What the numbers of the horizontal axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// Rates that were asked for; by ratios where they span more than two decades.
+    Rates,
+    /// Seconds since the start of a run.
+    Seconds,
 }
 
 /// What stands at places with a name: 0, 1, 2 … Lines between them are faint: they guide the eye, and there is nothing
@@ -47,6 +57,15 @@ impl Places {
         match self {
             Places::Loads(_) => "load",
             Places::Servers(_) => "server",
+        }
+    }
+}
+
+impl Along {
+    fn title(self) -> &'static str {
+        match self {
+            Along::Rates => "asked, queries/s",
+            Along::Seconds => "since the start, s",
         }
     }
 }
@@ -80,7 +99,7 @@ pub(super) struct Curve {
 /// Where a point stands on the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Across {
-    /// At a rate.
+    /// At a rate, or at so many seconds.
     Rate(f64),
     /// At a place with a name, or a little beside it.
     Place(f64),
@@ -121,7 +140,7 @@ impl Chart {
         let frames = self.frames();
         let mut inside = String::new();
         for (frame, title, slanted) in
-            [(&frames.rates, "asked, queries/s", false), (&frames.places, self.places.title(), room > 0.0)]
+            [(&frames.rates, self.along.title(), false), (&frames.places, self.places.title(), room > 0.0)]
         {
             let Some(frame) = frame else { continue };
             let (left, right) = (frame.left(), frame.right());
@@ -131,7 +150,11 @@ impl Chart {
         }
         self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&frames)));
         let title = escaped(&self.title);
-        let against = if matches!(self.places, Places::Servers(_)) { "" } else { " against the load" };
+        let against = match (&self.places, self.along) {
+            (Places::Servers(_), _) => "",
+            (Places::Loads(_), Along::Rates) => " against the load",
+            (Places::Loads(_), Along::Seconds) => " over time",
+        };
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
              <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server{against}; \
@@ -214,7 +237,7 @@ impl Chart {
         let rates: Vec<f64> = self.points().filter_map(rate).filter(|rate| *rate > 0.0).collect();
         let most = rates.iter().copied().reduce(f64::max)?;
         let least = rates.iter().copied().fold(most, f64::min);
-        Some(match most > least * TWO_DECADES {
+        Some(match most > least * TWO_DECADES && self.along == Along::Rates {
             true => ratios(least, most),
             // The last point stands a little before the end of the frame.
             false => Axis { to: most * 1.065, ..Axis::linear(most, round_step(most, 4), short) },
@@ -328,7 +351,8 @@ mod tests {
     fn chart(scale: Scale, places: Places, curves: Vec<Vec<Point>>) -> Chart {
         let curve = |(number, points)| Curve { number, points, is_of_steps: false };
         let curves = curves.into_iter().enumerate().map(curve).collect();
-        Chart { title: "answered & more".to_owned(), unit: "queries/s".to_owned(), scale, curves, places }
+        let (title, unit) = ("answered & more".to_owned(), "queries/s".to_owned());
+        Chart { title, unit, scale, curves, along: Along::Rates, places }
     }
 
     fn none() -> Places {
@@ -379,6 +403,14 @@ mod tests {
         // The line has the two points of rates.
         let line = svg.split("<polyline points=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
         assert_eq!(line.split(' ').count(), 2, "{line}");
+    }
+
+    #[test]
+    fn seconds_stand_evenly_however_many_they_are() {
+        let points = [0.5, 1.5, 99.5].map(|second| point(Across::Rate(second), 10.0)).into();
+        let svg = Chart { along: Along::Seconds, ..chart(Scale::Rates, none(), vec![points]) };
+        assert!(!svg.rates().unwrap().is_logarithmic);
+        assert!(svg.svg().contains(">since the start, s<") && svg.svg().contains("over time"));
     }
 
     #[test]

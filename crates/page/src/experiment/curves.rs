@@ -13,7 +13,7 @@ use dnsdyno_campaign::experiment::report::words;
 use dnsdyno_campaign::experiment::{CellResult, ExperimentResult, LoadKind, Spread, Step};
 use dnsdyno_text::units::rate;
 
-use super::chart::{self, Across, Chart, Curve, Places, Point, Scale};
+use super::chart::{self, Across, Along, Chart, Curve, Places, Point, Scale};
 
 /// The figure of a cell, or of one of its rates.
 type Of<T> = Box<dyn Fn(&T) -> Option<Spread>>;
@@ -166,7 +166,7 @@ pub(super) fn draw(
         None => Places::Loads(layout.at_places.iter().map(name).collect()),
     };
     let (title, unit) = (shown.title.to_owned(), shown.unit.to_owned());
-    Some(Chart { title, unit, scale: shown.scale, curves, places }.svg())
+    Some(Chart { title, unit, scale: shown.scale, curves, along: Along::Rates, places }.svg())
 }
 
 /// What is drawn.

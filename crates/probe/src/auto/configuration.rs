@@ -69,6 +69,7 @@ fn finder(server: &Server) -> Finder {
         "unbound" => |found| remote_control(found, StatisticsKind::Unbound),
         "nsd" => |found| remote_control(found, StatisticsKind::Nsd),
         "knot" => knot,
+        "knot-resolver" => knot_resolver,
         "pdns" => |found| powerdns(found, "pdns.controlsocket"),
         "pdns-recursor" => |found| powerdns(found, "pdns_recursor.controlsocket"),
         "coredns" => coredns,
@@ -145,6 +146,15 @@ fn bind(found: &Found<'_>) -> Option<Place> {
     let channel = &found.words[begin..];
     let (address, port) = (after(channel, "inet")?, after(channel, "port").unwrap_or("80"));
     Some((At::Url(format!("http://{}:{port}/", found.host(address)).into()), None))
+}
+
+/// `net.listen('/run/control', nil, { kind = 'control' })` in the program of Knot Resolver.
+fn knot_resolver(found: &Found<'_>) -> Option<Place> {
+    let lines = found.text.lines().map(str::trim).filter(|line| !line.starts_with("--"));
+    let line =
+        lines.into_iter().find(|line| line.starts_with("net.listen(") && line.contains("'control'"))?;
+    let path = line.split('\'').find(|part| part.starts_with('/'))?;
+    Some((At::Path(found.path(path)), None))
 }
 
 /// `remote-control:` of Unbound and NSD.
@@ -232,6 +242,10 @@ mod tests {
         let named = |listen: &str| format!("{control}control:\n  timeout: 5\n  listen: \"{listen}\"\n");
         assert_eq!(found("knot", &named("ctl"), &[]), path("/tmp/k/ctl"));
         assert_eq!(found("knot", &named("/x/ctl"), &[]), path("/x/ctl"));
+        let control = "-- net.listen('/x/old', nil, { kind = 'control' })\nnet.listen('127.0.0.1', 53, { kind = 'dns' })\n\
+          net.listen('/run/k/control', nil, { kind = 'control' })\n";
+        assert_eq!(found("knot-resolver", control, &[]), path("/run/k/control"));
+        assert_eq!(found("knot-resolver", "net.listen('::1', 53, { kind = 'dns' })", &[]), None);
         assert_eq!(found("pdns", "socket-dir=/tmp/p\n", &[]), path("/tmp/p/pdns.controlsocket"));
         let arguments = ["pdns_server", "--socket-dir=/tmp/q"];
         assert_eq!(found("pdns", "", &arguments), path("/tmp/q/pdns.controlsocket"));

@@ -2,7 +2,9 @@
 
 use std::io::Cursor;
 
-use super::{bind, common, dnsdist, knot, mariadb, nsd, openmetrics, parameters, pdns, unbound};
+use super::{
+    bind, common, dnsdist, knot, knot_resolver, mariadb, nsd, openmetrics, parameters, pdns, unbound, world,
+};
 use crate::source::Reading;
 
 /// The series of an answer; the kind says of which server, and in which of its ways.
@@ -18,11 +20,13 @@ pub fn server_statistics(kind: u8, bytes: &[u8]) -> Reading {
         b'n' => nsd::add(&text, &mut reading),
         b'k' => knot::add(&knot::read_rows(&mut &*bytes).unwrap_or_default(), &mut reading),
         b'y' => knot::add(&knot::rows_of_file(&text), &mut reading),
+        b'r' => knot_resolver::add(&json(), &mut reading),
         b'm' => mariadb::add(&mariadb::read_rows(&mut &*bytes).unwrap_or_default(), &mut reading),
         b'p' => pdns::add_items(&json(), &mut reading),
         b's' => pdns::add_text(&text, &mut reading),
         b'd' => dnsdist::add(&json(), &mut reading),
         b'f' => dnsdist::add_server(&json(), &mut reading),
+        b'w' => world::add(&json(), &mut reading),
         b'o' => openmetrics::add(&text, &mut reading),
         b'c' => drop((parameters::of_bind(&text), parameters::of_nsd(&text))),
         _ => {

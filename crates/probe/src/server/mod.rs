@@ -15,6 +15,7 @@ mod dnsdist;
 pub mod fuzz;
 mod http;
 mod knot;
+mod knot_resolver;
 mod mariadb;
 mod nsd;
 mod openmetrics;
@@ -24,6 +25,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod unbound;
+mod world;
 mod xml;
 
 use std::net::SocketAddr;
@@ -63,6 +65,10 @@ pub(crate) fn open(server: &ServerWatch, opening: &mut Opening<'_>) -> Result<()
     let whose = match server.kind {
         // A database answers no queries of DNS.
         StatisticsKind::MariaDb => Whose::Known(Side::Other),
+        // It is behind a resolver, unless it receives the load itself.
+        StatisticsKind::World if opening.loaded().has(&owners.pids) != Some(true) => {
+            Whose::Known(Side::Other)
+        }
         _ => Whose::of(opening.loaded().has(&owners.pids), address.map(|address| address.ip())),
     };
     let software = watched.software.clone();
@@ -151,9 +157,11 @@ fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics
         (StatisticsKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
         (StatisticsKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
         (StatisticsKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
+        (StatisticsKind::KnotResolver, At::Path(path)) => Box::new(knot_resolver::KnotResolver::new(path)),
         (StatisticsKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
         (StatisticsKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url.exposed(), keys)?),
         (StatisticsKind::MariaDb, At::Path(path)) => Box::new(mariadb::MariaDb::new(path)),
+        (StatisticsKind::World, At::Path(path)) => Box::new(world::World::new(path)),
         (StatisticsKind::OpenMetrics, At::Url(url)) => {
             Box::new(openmetrics::OpenMetrics::new(url.exposed())?)
         }

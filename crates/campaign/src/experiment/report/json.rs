@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use super::{ExperimentReport, words};
 use crate::compare::Figure;
 use crate::compare::report::comparison_json;
-use crate::experiment::{CellResult, CellState, ExperimentResult, Found, LoadKind, Spread, Step};
+use crate::experiment::{
+    CellResult, CellState, ExperimentResult, Found, LoadKind, Moment, Spread, Step, steady_from_ns,
+};
 
 /// The results for programs.
 pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
@@ -140,6 +142,23 @@ fn cell_json(cell: &CellResult) -> Map<String, Value> {
     let percentiles = PERCENTILES.iter().map(|(key, ..)| *key).zip(cell.percentiles.values);
     percentiles.chain(latencies).for_each(|(key, of)| add(key, spread(of, true)));
     add("steps", cell.steps.iter().map(step).collect());
+    if !cell.course.is_empty() {
+        add("course", cell.course.iter().map(moment).collect());
+        add("even_from_ns", json!(steady_from_ns(&cell.course)));
+    }
+    value
+}
+
+/// An interval of a load whose course is shown.
+fn moment(moment: &Moment) -> Value {
+    let mut value = json!({
+        "from_ns": moment.from_ns,
+        "to_ns": moment.to_ns,
+        "answered_qps": spread(moment.answered, false),
+    });
+    for ((key, ..), of) in PERCENTILES.iter().zip(moment.percentiles.values) {
+        value[*key] = spread(of, true);
+    }
     value
 }
 

@@ -24,6 +24,7 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     out.push_str(&figures(report).lines());
     let _ = write!(out, "## Details\n\n{}\n\n{}", text(details::HELP), of_details(report).lines());
     steps(&mut out, report);
+    course(&mut out, report);
     found(&mut out, report);
     differences(&mut out, report);
     let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
@@ -101,6 +102,25 @@ fn steps(out: &mut String, report: &ExperimentReport<'_>) {
     let lines = table.lines();
     if !lines.is_empty() {
         let _ = write!(out, "## Rates of a load\n\n{lines}");
+    }
+}
+
+/// The loads whose course is shown, interval by interval.
+fn course(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for title in words::MOMENT_TITLES {
+        table.right(title);
+    }
+    for (cell, moment) in words::moments(result) {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        table.row(names.into_iter().chain(words::moment(cell, moment)).map(|cell| text(&cell)));
+    }
+    let lines = table.lines();
+    if !lines.is_empty() {
+        let steady: String = words::steady(result).iter().map(|line| format!("- {}\n", text(line))).collect();
+        let _ = write!(out, "## Course of a load\n\n{steady}\n{lines}");
     }
 }
 

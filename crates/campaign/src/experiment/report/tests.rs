@@ -218,7 +218,9 @@ fn of_stair(lost: [u64; 2]) -> ExperimentResult {
         let seconds = Seconds::new(&digest.header);
         ReadRun { run: ComparedRun { label: path.clone(), path: path.into(), digest, plan: None }, seconds }
     };
-    let experiment = carry_out(times(0, 2, design(1, 1)), |_, _| Ok(stair(1).run.digest));
+    let mut design = times(0, 2, design(1, 1));
+    design.loads[0].has_course = true;
+    let experiment = carry_out(design, |_, _| Ok(stair(1).run.digest));
     results(&experiment, |number| Ok(stair(number))).unwrap()
 }
 
@@ -242,6 +244,28 @@ fn a_stair_has_each_of_its_rates_over_its_runs() {
     );
     // A load of one rate has none.
     assert_eq!(wobbling().cells[0].steps, []);
+}
+
+#[test]
+fn a_load_whose_course_is_shown_has_each_of_its_intervals_over_its_runs() {
+    let result = of_stair([400, 800]);
+    let json = experiment_json(&report(&result));
+    let course = json["cells"][0]["course"].as_array().unwrap();
+    assert_eq!(course.len(), 2);
+    assert_eq!(
+        (course[1]["from_ns"].as_u64(), course[1]["to_ns"].as_u64()),
+        (Some(SECOND), Some(2 * SECOND))
+    );
+    close(&course[0]["answered_qps"]["median"], 1_000.0);
+    close(&course[1]["answered_qps"]["lowest"], 3_200.0);
+    close(&course[1]["answered_qps"]["highest"], 3_600.0);
+    let text = experiment_markdown(&report(&result));
+    assert!(
+        text.contains("## Course of a load")
+            && text.contains("| l0 | s0 | 1 s | 3,400/s (3,200/s..3,600/s) |")
+    );
+    assert!(experiment_text(&report(&result), 100).contains("s0 under l0: not even at its end"));
+    assert_eq!(wobbling().cells[0].course, [], "no other load has one");
 }
 
 #[test]

@@ -36,6 +36,11 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
         out.push('\n');
     }
     write_steps(&mut out, result, width);
+    let steady = words::steady(result);
+    if !steady.is_empty() {
+        steady.iter().for_each(|line| paragraph(&mut out, line, 0, 2, width));
+        out.push('\n');
+    }
     for (cell, _, found) in words::found(result) {
         let (load, subject) =
             (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));

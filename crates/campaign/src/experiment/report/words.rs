@@ -9,8 +9,8 @@ use super::{CellDiagnosis, ExperimentReport};
 use crate::compare::report::words::{figure, interval, sentence, signed, verdict_words};
 use crate::compare::{Figure, Kind};
 use crate::experiment::{
-    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Percentiles, Spread,
-    Step,
+    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Moment, Percentiles,
+    Spread, Step, steady_from_ns,
 };
 
 /// The name of a subject.
@@ -212,6 +212,37 @@ pub fn step(cell: &CellResult, step: &Step) -> [String; STEP_TITLES.len()] {
         of("p99"),
         of("p99.9"),
     ]
+}
+
+/// The titles of [`moment`].
+pub const MOMENT_TITLES: [&str; 4] = ["from", "answered", "p50", "p99"];
+
+/// The intervals of the loads whose course is shown, with their cells.
+pub fn moments(result: &ExperimentResult) -> impl Iterator<Item = (&CellResult, &Moment)> {
+    result.cells.iter().flat_map(|cell| cell.course.iter().map(move |moment| (cell, moment)))
+}
+
+/// An interval, in the order of [`MOMENT_TITLES`].
+pub fn moment(cell: &CellResult, moment: &Moment) -> [String; MOMENT_TITLES.len()] {
+    let of = |name: &str| spread(Kind::Duration, cell, percentile(&moment.percentiles, name));
+    [seconds(moment.from_ns), spread(Kind::Rate, cell, moment.answered), of("p50"), of("p99")]
+}
+
+/// From when on each server has answered evenly, a sentence for each.
+pub fn steady(result: &ExperimentResult) -> Vec<String> {
+    let of = |cell: &CellResult| {
+        let who = format!("{} under {}", subject(result, cell.cell.subject), load(result, cell.cell.load));
+        let from_ns = steady_from_ns(&cell.course);
+        from_ns.map_or_else(
+            || format!("{who}: not even at its end, or too short to say"),
+            |ns| format!("{who}: its rate is that of its last quarter, or nearly, from {} on", seconds(ns)),
+        )
+    };
+    result.cells.iter().filter(|cell| !cell.course.is_empty()).map(of).collect()
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{} s", ns as f64 / 1e9)
 }
 
 /// What a comparison says: `knot against nsd under 5k: No difference …`.

@@ -149,3 +149,90 @@ fn a_closed_loop_hides_the_loss_that_an_open_load_shows() {
     assert!(median(1, "answered_share") < 0.42, "{results}");
     assert!(median(1, "answered_qps") < 600.0, "{results}");
 }
+
+#[test]
+fn more_hits_take_fewer_queries_to_name_servers_and_a_flood_of_random_names_takes_one_for_each() {
+    if !require(&[Need::Root, Need::Server("unbound")]) {
+        return;
+    }
+    let work = Workplace::new();
+    let experiments = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let experiments = experiments.canonicalize().unwrap();
+    let mut file = std::fs::read_to_string(experiments.join("resolvers.toml")).unwrap();
+    // One resolver, once, with a fiftieth of the queries.
+    let unbound =
+        file.find("[[server]]\nname = \"bind\"").unwrap()..file.find("# As many new names").unwrap();
+    file.replace_range(unbound, "");
+    for (whole, short) in [
+        ("repeats = 5", "repeats = 1"),
+        ("./templates", experiments.join("templates").to_str().unwrap()),
+        ("{here}", experiments.to_str().unwrap()),
+        ("warm 4k 0% 1k", "warm 100 0% 100"),
+        ("warm 8k 50% 1k", "warm 200 50% 100"),
+        ("warm 30k 90% 1k", "warm 1000 90% 100"),
+        ("warm 150k 99% 1k", "warm 3k 99% 100"),
+        ("warm 1k 0% 1k", "warm 10 0% 10"),
+        ("count = 8000", "count = 200"),
+    ] {
+        assert!(file.contains(whole), "{whole}");
+        file = file.replace(whole, short);
+    }
+    work.write("x.toml", file);
+    experiment(&work, "-o out").gives(0);
+    let results = results(&work, "out");
+    let of = |load: &str, key: &str| {
+        let cells = results["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["load"] == load).unwrap_or_else(|| panic!("{results:#}"));
+        cell["beside"][key]["median"].as_f64().unwrap_or_else(|| panic!("{load}: {key}: {cell:#}"))
+    };
+    for (load, hits) in [("hits-0", 0.0), ("hits-50", 0.5), ("hits-90", 0.9), ("hits-99", 0.99)] {
+        assert!((of(load, "cache_hits") - hits).abs() < 1e-9, "{load}: {}", of(load, "cache_hits"));
+        let out = of(load, "queries_out_per_query");
+        assert!(out >= (1.0 - hits) * 0.999, "{load}: {out}");
+    }
+    let out = ["hits-0", "hits-50", "hits-90", "hits-99"].map(|load| of(load, "queries_out_per_query"));
+    assert!(out.windows(2).all(|two| two[0] > two[1]), "{out:?}");
+    // The zone is known after the first of them; on a busy host a query may be sent twice.
+    let flood = of("random-names", "queries_out_per_query");
+    assert!((1.0..1.3).contains(&flood), "{flood}");
+    assert_eq!(of("random-names", "cache_hits"), 0.0);
+}
+
+#[test]
+fn each_encrypted_transport_is_asked_at_its_own_port() {
+    if !require(&[Need::Root, Need::Server("unbound"), Need::Program { name: "openssl", package: "openssl" }])
+    {
+        return;
+    }
+    let work = Workplace::new();
+    let experiments = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let experiments = experiments.canonicalize().unwrap();
+    let mut file = std::fs::read_to_string(experiments.join("transports.toml")).unwrap();
+    for (whole, short) in [
+        ("repeats = 6", "repeats = 1"),
+        ("./templates", experiments.join("templates").to_str().unwrap()),
+        ("for = \"1500ms\"", "count = 60"),
+        ("outstanding = 1000", "outstanding = 60"),
+        ("clients = 1000", "clients = 60"),
+        ("timeout = \"2s\"", "timeout = \"10s\""),
+    ] {
+        assert!(file.contains(whole), "{whole}");
+        file = file.replace(whole, short);
+    }
+    work.write("x.toml", file);
+    experiment(&work, "-o out").gives(0);
+    let results = results(&work, "out");
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 12 + 16, "DoQ is of one of the servers");
+    for cell in cells {
+        assert_eq!(cell["answered_share"]["median"].as_f64(), Some(1.0), "{cell:#}");
+        let (server, load) = (cell["server"].as_str().unwrap(), cell["load"].as_str().unwrap());
+        let transport = load.split('-').next().unwrap();
+        if server != "unbound" {
+            continue;
+        }
+        let run = format!("out/runs/{:03}", cell["runs"][0].as_u64().unwrap());
+        // The server says over what it was asked.
+        assert_eq!(counted(&work, &run, "unbound", &format!("queries.{transport}")), 60, "{load}");
+    }
+}

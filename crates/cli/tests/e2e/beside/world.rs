@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use dnsdyno_lab::{Need, Server, ServerOptions, ServerSpec, Zone, require};
+use dnsdyno_measure::{Watched, WatchedKind};
 use domain::base::iana::Rtype;
 use domain::base::{Message, ParsedName};
 use domain::rdata::AllRecordData;
@@ -142,6 +143,66 @@ fn planned_faults_are_what_a_resolver_meets() {
     assert_eq!(apart.left(), 0);
 }
 
+/// A resolver before a world with these faults, asked by clients that ask again: each name whose zones have a server
+/// that answers is found, and `is_lost` names those that need not be. Returns the book.
+fn meets(faults: &str, is_lost: impl Fn(&Value) -> bool) -> Option<Value> {
+    let work = Workplace::new();
+    let apart = Apart::new()?;
+    let options = format!("--zones 1M --rtt none --share own=70%,large=0%,many=0% {faults}");
+    let all = questions(&work, 120, &options);
+    let truth = truth(&work, &all, &options);
+    let (all, truth): (Vec<_>, Vec<_>) =
+        all.into_iter().zip(truth).filter(|(_, truth)| !is_lost(truth)).unzip();
+    assert!(all.len() > 80, "{faults}: {} of 120 can be found", all.len());
+    let world = apart.world(&work, &options);
+    let resolver = apart.resolver(&work, "unbound", &[])?;
+    let answers = apart.ask_all_again(resolver.address(), &all);
+    for ((question, truth), answer) in all.iter().zip(&truth).zip(&answers) {
+        let Some(answer) = answer else {
+            panic!("{faults}: {} {}: no answer", question.name, question.rtype)
+        };
+        check_answer(question, truth, answer, &resolver);
+    }
+    let sent = apart.settled(Duration::from_secs(1), || sent_by_unbound(&resolver));
+    resolver.stop().unwrap();
+    let book = book_of(&work, world);
+    // What was lost or dropped was sent all the same.
+    check_sent(&sent, UNBOUND, &book);
+    Some(book)
+}
+
+#[test]
+fn names_are_found_behind_servers_that_are_silent() {
+    let Some(book) = meets("--fault silent=15%", |truth| !truth["unreachable"].is_null()) else { return };
+    let silent = book["faults"]["silent"].as_u64().unwrap();
+    assert!(silent > 10 && book["ends"]["dropped"].as_u64() == Some(silent), "{:#}", book["ends"]);
+}
+
+#[test]
+fn names_are_found_behind_servers_that_are_slow() {
+    let Some(book) = meets("--fault slow=40% --slow 200ms", |_| false) else { return };
+    assert!(book["faults"]["slow"].as_u64() > Some(20), "{:#}", book["faults"]);
+    let late = book["servers"].as_array().unwrap().iter().filter(|server| server["fault"] == "slow");
+    assert!(late.count() > 5);
+}
+
+#[test]
+fn names_are_found_where_queries_are_lost() {
+    let Some(book) = meets("--loss 10%", |_| false) else { return };
+    let share = book["ends"]["lost"].as_f64().unwrap() / book["udp"].as_f64().unwrap();
+    // Of several hundred queries: within five standard deviations.
+    assert!((0.02..0.20).contains(&share), "{share}");
+}
+
+#[test]
+fn names_are_found_behind_servers_without_edns_unless_all_of_them_drop_such_queries() {
+    // Unbound does not try without EDNS where nothing comes back.
+    let needs_plain = |truth: &Value| !truth["needs_plain"].is_null();
+    let Some(book) = meets("--fault no-edns=30%", needs_plain) else { return };
+    assert!(book["faults"]["edns-dropped"].as_u64() > Some(10), "{:#}", book["faults"]);
+    assert!(book["faults"]["edns-formerr"].as_u64() > Some(10), "{:#}", book["faults"]);
+}
+
 #[test]
 fn the_same_options_give_the_same_octets_and_another_seed_others() {
     let work = Workplace::new();
@@ -246,6 +307,85 @@ rate = 200
         .ends_refused(2, &["`hierarchy = \"other\"`", "no helper before it"]);
 }
 
+/// An experiment with a resolver before a world of a thousand zones, all of whose names are kept for an hour.
+fn world_before(server: &str, loads: &str) -> String {
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/templates/world.toml");
+    format!(
+        r#"
+repeats = 1
+drop-first = 0
+cool-down = "20ms"
+steady = "off"
+in-doubt = "keep"
+answers = "any"
+[run]
+timeout = "5s"
+[[helper]]
+name = "world"
+template = "{}"
+prepare = "ip route add local 100.64.0.0/10 dev lo"
+values = {{ zones = "100k", ttl = "3600=100%" }}
+[[server]]
+name = "{server}"
+template = "{server}"
+origin = "."
+hierarchy = "world"
+{loads}"#,
+        template.display()
+    )
+}
+
+#[test]
+fn each_run_has_the_book_of_its_own_time_and_the_share_of_hits_that_was_asked_for() {
+    if !require(&[Need::Server("unbound"), Need::Root]) {
+        return;
+    }
+    let work = Workplace::new();
+    let options = "--zones 100k --ttl 3600=100% --prefix 100.64.0.0/10 --rtt none";
+    let mut loads = String::new();
+    for (hit, count) in [(0, 200), (50, 400), (90, 1_000), (99, 2_000)] {
+        loads += &format!(
+            "[[load]]\nname = \"hit-{hit}\"\nrate = 1000\nqueries = \"{{work}}/q.txt\"\npasses = 1\nbefore = \"\"\"\n\
+             {{dnsdyno}} world questions {count} --hit {hit}% --warm 100 {options} > {{work}}/q.txt && \
+             {{dnsdyno}} world questions 100 {options} > {{work}}/warm.txt && \
+             {{dnsdyno}} run -s {{server.address}}:{{server.port}} -d {{work}}/warm.txt --outstanding 20 --passes 1 \
+             --timeout 20s\"\"\"\n"
+        );
+    }
+    work.write("x.toml", world_before("unbound", &loads));
+    let told = work.dnsdyno("experiment x.toml -o out").gives(0).stdout;
+    for title in ["queries out/query", "cache hits", "CPU of the world"] {
+        let told_in = [told.as_str(), &work.read("out/results.md"), &work.read("out/index.html")];
+        told_in.iter().for_each(|text| assert!(text.contains(title), "{title} is not in {text}"));
+    }
+    let header = work.read("out/results.csv").lines().next().unwrap().to_owned();
+    assert!(header.contains("queries_out_per_query") && header.contains("cache_hits"), "{header}");
+    let results: Value = serde_json::from_str(&work.read("out/results.json")).unwrap();
+    for (at, (hit, count)) in [(0.0, 200), (0.5, 400), (0.9, 1_000), (0.99, 2_000)].into_iter().enumerate() {
+        let run = format!("out/runs/{:03}", at + 1);
+        let record = work.record(&run);
+        assert_eq!(record.tally().ends.answered, count, "{run}");
+        let counted = |software: &str, series: &str| {
+            let is_it = |watched: &Watched| {
+                watched.kind == WatchedKind::Server && watched.software.as_deref() == Some(software)
+            };
+            let at = record.header.watched.iter().position(is_it).unwrap_or_else(|| panic!("{software}"));
+            record.watched()[at].as_ref().and_then(|samples| samples.counters.get(series).copied()).unwrap()
+        };
+        // The book of the time of the run, and the resolver's own counters, to the unit.
+        assert_eq!(counted("world", "queries.udp"), counted("unbound", "raw.num.query.udpout"), "{run}");
+        assert_eq!(counted("unbound", "queries"), count, "{run}");
+        let hits = counted("unbound", "cache.hits");
+        assert_eq!(hits as f64, count as f64 * hit, "{run}");
+        let of_cell = |key: &str| results["cells"][at]["beside"][key]["median"].as_f64().unwrap();
+        let out = counted("world", "queries") as f64 / count as f64;
+        assert!((of_cell("queries_out_per_query") - out).abs() < 1e-9, "{run}: {results:#}");
+        assert!((of_cell("cache_hits") - hit).abs() < 1e-9, "{run}");
+        // Each new name needs a query at least, and one that is in the cache none.
+        assert!(out >= 1.0 - hit && out < (1.0 - hit) * 20.0 + 0.01, "{run}: {out}");
+    }
+}
+
 #[test]
 fn it_ends_at_its_time_and_prints_its_book_at_a_signal() {
     let work = Workplace::new();
@@ -266,6 +406,18 @@ fn it_ends_at_its_time_and_prints_its_book_at_a_signal() {
         "{book:#}"
     );
     assert_eq!(book_of(&work, world)["received"].as_u64(), Some(1));
+}
+
+#[test]
+fn a_world_that_no_query_can_reach_says_what_to_type() {
+    let work = Workplace::new();
+    let said = |prefix: &str| {
+        work.dnsdyno(&format!("world --zones 1k --prefix {prefix} --port 0 --for 20ms")).gives(0).stderr
+    };
+    let told = said("198.18.0.0/15");
+    assert!(told.contains("`ip route add local 198.18.0.0/15 dev lo`"), "{told}");
+    let told = said(LOOPBACK);
+    assert!(!told.contains("ip route"), "{told}");
 }
 
 #[test]
@@ -294,6 +446,11 @@ fn what_it_cannot_make_it_says() {
     }
     work.dnsdyno("world --anchor root.key").gives(2).says(&["--signed"]);
     work.dnsdyno("world --write zones").ends_refused(2, &["fewer zones"]);
+    work.dnsdyno("world questions 9 --hit 50%").gives(2).says(&["--warm"]);
+    work.dnsdyno("world questions 9 --hit 150% --warm 3").gives(2).says(&["150%"]);
+    work.dnsdyno("world questions 1M --hit 0% --warm 3 --zones 100 --tlds 3")
+        .ends_refused(2, &["no more new questions", "--zones"]);
+    work.dnsdyno("world --port 0 --counters nowhere/socket").ends_refused(3, &["nowhere/socket"]);
     work.dnsdyno("world explain a..b").ends_refused(2, &["a..b"]);
     work.dnsdyno("world --zones 10 --tlds 2 --write zones").gives(0);
     work.dnsdyno("world --zones 10 --tlds 2 --write zones").ends_refused(2, &["zones"]);

@@ -12,6 +12,8 @@ use dnsdyno_text::secret::Secret;
 use super::super::error::ExperimentError;
 use super::super::kind::Started;
 use super::super::values::{asked_at, filled, variables};
+use super::super::way::Before;
+use super::super::written::{end_of, last_line};
 use super::standing::Standing;
 
 impl Standing {
@@ -52,6 +54,26 @@ impl Standing {
         values.extend(queries.map(|path| ("queries".to_owned(), path.display().to_string())));
         place.environment.extend(variables(&values));
         RunningCommand::shell(&filled(&values, command), &place, folder, log)
+    }
+
+    /// Runs the command before a run, at the place of the generator; returns why it has failed.
+    pub(in super::super) fn make_before(
+        &self,
+        before: &Before,
+        cpus: &[usize],
+        queries: Option<&Path>,
+    ) -> Result<Option<String>, ExperimentError> {
+        let log = self.command_log();
+        let mut running = self.program(&before.command, cpus, queries, [&self.work, &log])?;
+        let how = match running.ended_within(before.within, &self.cancel)? {
+            Some(status) if status.success() => return Ok(None),
+            Some(status) => format!("`before` ended with {status}"),
+            None => format!("`before` had not ended after {:?}", before.within),
+        };
+        drop(running);
+        let printed = String::from_utf8_lossy(&end_of(&log).unwrap_or_default()).into_owned();
+        let said = last_line(&printed).map(|line| format!("; the last line that it printed: {line}"));
+        Ok(Some(how + &said.unwrap_or_default()))
     }
 
     /// What commands have printed.

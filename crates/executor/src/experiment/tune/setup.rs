@@ -138,6 +138,8 @@ impl TuneSetup {
             kind: LoadKind::Run,
             strictness,
             lasts_ns: plan.stop.duration_ns,
+            on: None,
+            has_course: false,
             repeats: 1,
             dropped: 0,
         };
@@ -164,6 +166,7 @@ impl TuneSetup {
             helpers: Vec::new(),
             drafts: vec![draft],
             ways: vec![LoadMethod::Run],
+            befores: vec![None],
             events: Vec::new(),
             tune: None,
             identity,

@@ -96,13 +96,30 @@ impl Apart {
 
     /// Asks a resolver all questions, some at a time; the answers in their order.
     pub(crate) fn ask_all(&self, server: SocketAddr, questions: &[Question]) -> Vec<Message<Vec<u8>>> {
+        self.ask_all_by(questions, |question| question.ask_patiently(server))
+    }
+
+    /// The same by clients that ask again, as stub resolvers do; `None` where that does not help either.
+    pub(crate) fn ask_all_again(
+        &self,
+        server: SocketAddr,
+        questions: &[Question],
+    ) -> Vec<Option<Message<Vec<u8>>>> {
+        self.ask_all_by(questions, |question| question.ask_again(server))
+    }
+
+    fn ask_all_by<T: Send>(
+        &self,
+        questions: &[Question],
+        by: impl Fn(&Question) -> T + Sync + Send,
+    ) -> Vec<T> {
         let next = AtomicUsize::new(0);
         let ask = || {
             let mut answers = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(question) = questions.get(at) else { return answers };
-                answers.push((at, question.ask_patiently(server)));
+                answers.push((at, by(question)));
             }
         };
         let all = || {
@@ -172,6 +189,13 @@ impl Question {
         Ok(answer)
     }
 
+    /// Asks a resolver again and again: Unbound drops an answer that took longer than its `discard-timeout`, and has it
+    /// for whoever asks again.
+    fn ask_again(&self, server: SocketAddr) -> Option<Message<Vec<u8>>> {
+        let answer = (0..TRIES).find_map(|_| self.over_udp(server, AGAIN).ok())?;
+        Message::from_octets(answer).ok()
+    }
+
     /// Asks a resolver, which may need long; over TCP where the answer was cut.
     fn ask_patiently(&self, server: SocketAddr) -> Message<Vec<u8>> {
         let told = || format!("{} {}", self.name, self.rtype);
@@ -225,3 +249,7 @@ const CLIENTS: usize = 16;
 
 /// How long a resolver may take for an answer, on a busy host, from cold.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a client asks, and how long it waits each time.
+const TRIES: u32 = 12;
+const AGAIN: Duration = Duration::from_millis(2_500);
