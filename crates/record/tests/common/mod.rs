@@ -149,6 +149,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     let arrivals = Arrivals {
         sent: tally.requests + 1,
         answered: answered - 1,
+        wrong: 0,
         late: 2,
         timed_out: 6,
         refused: 2,
