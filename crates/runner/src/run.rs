@@ -6,6 +6,7 @@ use std::time::Duration;
 use dnsdyno_engine::{
     Control, Job, Live, QueryLogs, Source, StopCause, TraceJob, TraceSample, preparation_ns,
 };
+use dnsdyno_measure::AnswerCounts;
 use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
@@ -74,8 +75,7 @@ impl Visitor for Run<'_> {
         let answers = checks_answers.then(|| Answers::start(plan.workers)).transpose()?;
         let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
         let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
-        let tracing = plan.trace.as_ref().map(|trace| Tracing::prepare(plan.workers, trace.file.as_deref()));
-        let mut tracing = tracing.transpose()?;
+        let mut tracing = Tracing::of(plan)?;
         let servers = || plan.mix.servers().chain([&plan.target]);
         let (sources, bed) = match kind {
             Kind::Sim => (Begun::default(), None),
@@ -83,13 +83,7 @@ impl Visitor for Run<'_> {
         };
         let models = self.clients.map(|clients| clients.models(plan));
         let preparation_ns = preparation_ns(&transports, &plan.load);
-        let start = match self.start {
-            None => Start::new(kind, preparation_ns),
-            Some(start) => {
-                let stopped = || RunError::StoppedBefore(control.cause().unwrap_or(StopCause::Interrupt));
-                Start::at(kind, start(preparation_ns).ok_or_else(stopped)?)
-            }
-        };
+        let start = self.start(preparation_ns)?;
         let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
         let watching = Watching::start(sources, bed, clock, Beside::Load, &cpus);
         let job = Job {
@@ -125,25 +119,16 @@ impl Visitor for Run<'_> {
         let trace_log_of = |worker: u32| trace_log_of(worker).unwrap_or_else(|| Box::new(NoTrace));
         let sample = plan.trace.as_ref().map(|trace| TraceSample { every: trace.every, seed: plan.seed });
         let job = Job { trace: sample.map(|sample| TraceJob { sample, logs: &trace_log_of }), ..job };
-        let mut sum = dnsdyno_engine::run(
-            &job,
-            transports,
-            start.epoch_ns,
-            start.wall_offset_ns,
-            control,
-            &mut recording,
-        );
+        let Start { epoch_ns, wall_offset_ns, .. } = start;
+        let mut sum =
+            dnsdyno_engine::run(&job, transports, epoch_ns, wall_offset_ns, control, &mut recording);
         if let Some(feeding) = feeding {
             feeding.finish(plan, &mut sum);
         }
         if let (Some(learned), Some(checks)) = (learned, &mut sum.answer_checks) {
             checks.merge(&learned.questions);
         }
-        if let Some(answers) = answers {
-            let (counts, written) = answers.finish(recording.recording.recorder.folder());
-            sum.answers = Some(counts);
-            written.unwrap_or_else(|error| recording.recording.observer.note(&Note::AnswersNotKept(&error)));
-        }
+        sum.answers = answers.map(|answers| recording.finish_answers(answers));
         drop(tracing);
         if let Some(traced) = trace_writing.map(TraceWriting::finish) {
             recording.recording.observer.note(&Note::Traced(&traced));
@@ -179,6 +164,13 @@ impl Start {
 }
 
 impl<'a> Run<'a> {
+    /// When the run starts: as its caller decides, or as soon as it can.
+    fn start(&self, preparation_ns: u64) -> Result<Start, RunError> {
+        let Some(start) = self.start else { return Ok(Start::new(self.kind, preparation_ns)) };
+        let stopped = || RunError::StoppedBefore(self.control.cause().unwrap_or(StopCause::Interrupt));
+        Ok(Start::at(self.kind, start(preparation_ns).ok_or_else(stopped)?))
+    }
+
     /// Creates the record, and starts to monitor the interface.
     fn begin(
         self,
@@ -292,6 +284,13 @@ impl RecordingObserver<'_> {
             self.recording.observer.sampled(&interval);
             self.recording.record(&interval);
         }
+    }
+
+    /// Ends the comparison of a replay: writes the answers that differ into the folder of the run.
+    fn finish_answers(&mut self, answers: Answers) -> AnswerCounts {
+        let (counts, written) = answers.finish(self.recording.recorder.folder());
+        written.unwrap_or_else(|error| self.recording.observer.note(&Note::AnswersNotKept(&error)));
+        counts
     }
 
     /// Adds the counters of the interface to the evidence, and ends the record.

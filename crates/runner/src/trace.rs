@@ -17,6 +17,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use dnsdyno_engine::{TraceLog, TraceStep};
+use dnsdyno_plan::Plan;
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -75,11 +76,15 @@ impl Traced {
 }
 
 impl Tracing {
-    /// For this many workers; `path` is the file, where the user names one.
+    /// The trace of a plan; `None` where it has none.
     ///
     /// # Errors
-    /// The file cannot be created.
-    pub(crate) fn prepare(workers: usize, path: Option<&Path>) -> Result<Tracing, RunError> {
+    /// The file that the user names cannot be created.
+    pub(crate) fn of(plan: &Plan) -> Result<Option<Tracing>, RunError> {
+        plan.trace.as_ref().map(|trace| Tracing::prepare(plan.workers, trace.file.as_deref())).transpose()
+    }
+
+    fn prepare(workers: usize, path: Option<&Path>) -> Result<Tracing, RunError> {
         let create = |path: &Path| {
             TraceFile::create(path).map_err(|source| RunError::Trace { path: path.to_owned(), source })
         };
@@ -103,7 +108,8 @@ impl Tracing {
         }
     }
 
-    /// Begins to write; into the `folder` of the run, unless the user has named a file. Takes the queues: the logs stay.
+    /// Begins to write; into the `folder` of the run, unless the user has named a file. Takes the queues; the logs
+    /// stay.
     pub(crate) fn begin(&mut self, folder: Option<&Path>) -> TraceWriting {
         let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
         let lost = self.lost.clone();

@@ -1,7 +1,7 @@
 //! The steps of traced queries as events of the Trace Event Format, which Perfetto and chrome://tracing read.
 //!
-//! A query is an asynchronous event: `b` (begin) and `e` (end) with its number as ID, and in it one for each part of its
-//! time. Parts follow each other, so that a viewer shows them in one row.
+//! A query is an asynchronous event: `b` (begin) and `e` (end) with its number as ID, and in it one for each part of
+//! its time. Parts follow each other, so that a viewer shows them in one row.
 //!
 //! ```text
 //!   due            sent                                   received   ended
@@ -27,7 +27,10 @@ impl Events {
         let mut events =
             Events { text: String::new(), has_any: false, unwritten_queries: 0, written_queries: 0 };
         for worker in 0..workers {
-            let name = |event: &str, name: String| json!({"ph": "M", "name": event, "pid": PROCESS, "tid": worker, "args": {"name": name}});
+            let name = |event: &str, name: String| {
+                let arguments = json!({"name": name});
+                json!({"ph": "M", "name": event, "pid": PROCESS, "tid": worker, "args": arguments})
+            };
             if worker == 0 {
                 events.push(&name("process_name", "dnsdyno".to_owned()));
             }
@@ -52,8 +55,7 @@ impl Events {
         let (number, end_ns) = (query.number, query.received_ns.unwrap_or(query.ended_ns).max(query.due_ns));
         self.push(&event(
             "b",
-            worker,
-            number,
+            (worker, number),
             &question(query),
             query.due_ns,
             Some(arguments(worker, query)),
@@ -68,14 +70,14 @@ impl Events {
             self.part(worker, number, "waiting for a client", fallback.truncated_ns, until_ns);
         }
         if let Some(handed_ns) = handed_ns {
-            self.push(&event("b", worker, number, "server", handed_ns, None));
+            self.push(&event("b", (worker, number), "server", handed_ns, None));
             self.connection(worker, number, query.connection, handed_ns..end_ns);
-            self.push(&event("e", worker, number, "server", end_ns, None));
+            self.push(&event("e", (worker, number), "server", end_ns, None));
         }
         if let Some(received_ns) = query.received_ns {
             self.part(worker, number, "pairing", received_ns, query.ended_ns);
         }
-        self.push(&event("e", worker, number, &question(query), query.ended_ns, None));
+        self.push(&event("e", (worker, number), &question(query), query.ended_ns, None));
     }
 
     /// The parts of a connection that a query has waited for.
@@ -99,12 +101,12 @@ impl Events {
     }
 
     fn part(&mut self, worker: usize, number: u64, name: &str, from_ns: u64, to_ns: u64) {
-        self.push(&event("b", worker, number, name, from_ns, None));
-        self.push(&event("e", worker, number, name, to_ns.max(from_ns), None));
+        self.push(&event("b", (worker, number), name, from_ns, None));
+        self.push(&event("e", (worker, number), name, to_ns.max(from_ns), None));
     }
 
     fn instant(&mut self, worker: usize, number: u64, name: &str, at_ns: u64) {
-        self.push(&event("n", worker, number, name, at_ns, Some(json!({"at_ns": at_ns}))));
+        self.push(&event("n", (worker, number), name, at_ns, Some(json!({"at_ns": at_ns}))));
     }
 
     fn push(&mut self, event: &Value) {
@@ -148,7 +150,13 @@ impl Events {
 }
 
 /// An event of a query. Its time is in microseconds, as the format has it.
-fn event(phase: &str, worker: usize, number: u64, name: &str, at_ns: u64, arguments: Option<Value>) -> Value {
+fn event(
+    phase: &str,
+    (worker, number): (usize, u64),
+    name: &str,
+    at_ns: u64,
+    arguments: Option<Value>,
+) -> Value {
     let mut event = json!({
         "ph": phase, "cat": "query", "id": format!("0x{number:x}"), "name": name, "pid": PROCESS, "tid": worker,
         "ts": at_ns as f64 / 1e3,
