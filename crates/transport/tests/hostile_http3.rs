@@ -606,23 +606,29 @@ fn responses_without_end_are_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_late_response_and_a_late_reset_end_nothing() {
+fn a_reset_after_the_timeout_of_its_query_does_not_end_another_query() {
     within_bound(|| {
         let mut streams = Vec::new();
         let server = Server::start(b"h3", usual, move |quic, stream, wire| {
             streams.push(stream);
-            if let [first, second, third] = streams[..] {
-                let _ = quic.send_stream(second).reset(VarInt::from_u32(0x102));
-                say(quic, third, &response(), Then::Finish, wire);
-                say(quic, first, &response(), Then::Finish, wire);
+            match streams[..] {
+                [_, second, _] => drop(quic.send_stream(second).reset(VarInt::from_u32(0x102))),
+                [first, _, third, fourth] => {
+                    for stream in [third, fourth, first] {
+                        say(quic, stream, &response(), Then::Finish, wire);
+                    }
+                }
+                _ => {}
             }
         });
-        let limit = Description { queries_each: Some(3), ..description(server.address) };
+        let limit = Description { queries_each: Some(4), ..description(server.address) };
         let mut meeting = Doh3::begin(&limit);
         (1..=2).for_each(|id| meeting.ask(id));
         meeting.expire(2);
         meeting.ask(3);
-        let end = ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 2 };
+        meeting.until("the reset", |seen| !seen.stream_failures.is_empty());
+        meeting.ask(4);
+        let end = ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 3 };
         assert_eq!(meeting.until_end(), end, "{:?}", meeting.seen);
     });
 }
