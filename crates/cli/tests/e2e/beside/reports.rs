@@ -188,7 +188,7 @@ fn more_hits_take_fewer_queries_to_name_servers_and_a_flood_of_random_names_take
     for (load, hits) in [("hits-0", 0.0), ("hits-50", 0.5), ("hits-90", 0.9), ("hits-99", 0.99)] {
         assert!((of(load, "cache_hits") - hits).abs() < 1e-9, "{load}: {}", of(load, "cache_hits"));
         let out = of(load, "queries_out_per_query");
-        assert!(out >= (1.0 - hits) * 0.999, "{load}: {out}");
+        assert!(out >= (1.0 - hits) * 0.9, "{load}: {out}");
     }
     let out = ["hits-0", "hits-50", "hits-90", "hits-99"].map(|load| of(load, "queries_out_per_query"));
     assert!(out.windows(2).all(|two| two[0] > two[1]), "{out:?}");

@@ -96,30 +96,13 @@ impl Apart {
 
     /// Asks a resolver all questions, some at a time; the answers in their order.
     pub(crate) fn ask_all(&self, server: SocketAddr, questions: &[Question]) -> Vec<Message<Vec<u8>>> {
-        self.ask_all_by(questions, |question| question.ask_patiently(server))
-    }
-
-    /// The same by clients that ask again, as stub resolvers do; `None` where that does not help either.
-    pub(crate) fn ask_all_again(
-        &self,
-        server: SocketAddr,
-        questions: &[Question],
-    ) -> Vec<Option<Message<Vec<u8>>>> {
-        self.ask_all_by(questions, |question| question.ask_again(server))
-    }
-
-    fn ask_all_by<T: Send>(
-        &self,
-        questions: &[Question],
-        by: impl Fn(&Question) -> T + Sync + Send,
-    ) -> Vec<T> {
         let next = AtomicUsize::new(0);
         let ask = || {
             let mut answers = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(question) = questions.get(at) else { return answers };
-                answers.push((at, by(question)));
+                answers.push((at, question.ask_patiently(server)));
             }
         };
         let all = || {
@@ -199,8 +182,7 @@ impl Question {
     /// Asks a resolver, which may need long; over TCP where the answer was cut.
     fn ask_patiently(&self, server: SocketAddr) -> Message<Vec<u8>> {
         let told = || format!("{} {}", self.name, self.rtype);
-        let answer = self.over_udp(server, PATIENCE).unwrap_or_else(|error| panic!("{}: {error}", told()));
-        let answer = Message::from_octets(answer).unwrap();
+        let answer = self.ask_again(server).unwrap_or_else(|| panic!("{}: no answer", told()));
         match answer.header().tc() {
             true => Message::from_octets(self.over_tcp(server).unwrap()).unwrap(),
             false => answer,
