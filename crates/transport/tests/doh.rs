@@ -58,6 +58,7 @@ fn answered<T: Transport + Open>(served: Served) -> Book {
             clients: 1,
             local_address: None,
             local_prefix: None,
+            sources: None,
             local_ports: None,
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,

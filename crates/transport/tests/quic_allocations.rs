@@ -54,6 +54,7 @@ fn counts<T: Transport + Open>(served: Served, path: &str) {
         clients: 1,
         local_address: None,
         local_prefix: None,
+        sources: None,
         local_ports: None,
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,

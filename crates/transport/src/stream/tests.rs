@@ -76,6 +76,7 @@ fn description(server: std::net::SocketAddr) -> Description {
         clients: 1,
         local_address: None,
         local_prefix: None,
+        sources: None,
         local_ports: None,
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,

@@ -207,6 +207,7 @@ pub(crate) fn description(server: SocketAddr) -> Description {
         clients: 1,
         local_address: None,
         local_prefix: None,
+        sources: None,
         local_ports: None,
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
