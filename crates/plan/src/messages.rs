@@ -188,9 +188,10 @@ mod tests {
     #[test]
     fn the_draft_keeps_algorithm_and_name_of_a_key_and_no_secret() {
         let mut draft = Draft::from_toml("tsig = \"key.example:c2VjcmV0\"").unwrap();
-        MessagePlan::of(&mut draft, Path::new("/tmp"), 7).unwrap();
+        MessagePlan::of(&mut draft, Path::new("/tmp"), 7, None).unwrap();
         assert_eq!(draft.tsig.as_ref().map(ToString::to_string).as_deref(), Some("hmac-sha256:key.example"));
-        let error = MessagePlan::of(&mut draft, Path::new("/tmp"), 7).expect_err("no secret").to_string();
+        let error =
+            MessagePlan::of(&mut draft, Path::new("/tmp"), 7, None).expect_err("no secret").to_string();
         assert!(error.starts_with("--tsig: the key has no secret"), "{error}");
     }
 

@@ -1,6 +1,6 @@
 //! The rules on which options can be combined: each refuses the options it should, and no others.
 
-use super::TransportKind::{Dot, Mix, Tcp, Udp, UdpTcp};
+use super::TransportKind::{Doh, Doq, Dot, Mix, Tcp, Udp, UdpTcp};
 use super::*;
 
 /// The error for a draft of these options in a run over these transports.
