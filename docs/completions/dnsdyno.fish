@@ -72,6 +72,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ask -d 'Query th
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l captured-server -d 'Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l first-pass-rate -d 'With --check-answers: ask the questions at this rate before the load [default: 5k]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l first-pass-for -d 'With --check-answers: ask the questions for so long before the load, at the most; each at least twice [default: 20s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
@@ -96,7 +98,7 @@ CH\t''
 HS\t''
 ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; source is that of the address of --source-prefix that the query is sent from (/24, of IPv6 /56), source/32 of that length; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
@@ -147,7 +149,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s T -l workers -d 
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l part -d 'Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l source-prefix -l sources -d 'Over UDP, send from the addresses from ADDRESS to the end of its prefix, which must be routed back to this host (AF_XDP: to the interface) and need not be configured; several by weight: 10.0.0.0/16=3,10.9.0.0/24=1. Each client has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l local-ports -l source-ports -d 'Send from these ports, such as 20000..20099; with --source-prefix, those of each address' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l seed -d 'Random seed; the same seed gives the same load' -r
@@ -157,7 +160,6 @@ auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
 native\t''
 generic\t''"
@@ -167,7 +169,7 @@ copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
 host\t''
 process\t''
 host=\t''
@@ -177,10 +179,14 @@ bind=\t''
 unbound=\t''
 nsd=\t''
 knot=\t''
+knot-resolver=\t''
 pdns=\t''
 dnsdist=\t''
 mariadb=\t''
+world=\t''
 openmetrics=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l trace -d 'Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the run, in the Trace Event Format that Perfetto opens' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l trace-file -d 'Write the trace to this file instead' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -197,7 +203,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l metrics-linger -
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l otlp -d 'Send metrics of the run to a receiver of OTLP over HTTP, such as http://127.0.0.1:4318' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l no-check -d 'Do not send a query before the load to see whether the server answers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l check-answers -d 'Compare each answer with the one in the capture: RCODE and records, not TTL and order'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l check-answers -d 'Compare each answer with the one in the capture, or, of another source, with the one that the server gives before the load: RCODE and records, not TTL and order'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l strict -d 'Refuse a file with a malformed line; by default such lines are skipped and counted, and a file that has more of them than others is refused'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l lenient -d 'Skip malformed lines of the file, however many they are'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l keep-order -d 'Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal length are grouped within 2,048 lines, which is faster'
@@ -265,6 +271,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ask -d 'Quer
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l captured-server -d 'Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l first-pass-rate -d 'With --check-answers: ask the questions at this rate before the load [default: 5k]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l first-pass-for -d 'With --check-answers: ask the questions for so long before the load, at the most; each at least twice [default: 20s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
@@ -288,7 +296,7 @@ CH\t''
 HS\t''
 ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; source is that of the address of --source-prefix that the query is sent from (/24, of IPv6 /56), source/32 of that length; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
@@ -339,7 +347,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s T -l workers
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l part -d 'Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l source-prefix -l sources -d 'Over UDP, send from the addresses from ADDRESS to the end of its prefix, which must be routed back to this host (AF_XDP: to the interface) and need not be configured; several by weight: 10.0.0.0/16=3,10.9.0.0/24=1. Each client has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l local-ports -l source-ports -d 'Send from these ports, such as 20000..20099; with --source-prefix, those of each address' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l seed -d 'Random seed; the same seed gives the same load' -r
@@ -349,7 +358,6 @@ auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
 native\t''
 generic\t''"
@@ -359,7 +367,7 @@ copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
 host\t''
 process\t''
 host=\t''
@@ -369,10 +377,14 @@ bind=\t''
 unbound=\t''
 nsd=\t''
 knot=\t''
+knot-resolver=\t''
 pdns=\t''
 dnsdist=\t''
 mariadb=\t''
+world=\t''
 openmetrics=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l trace -d 'Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the run, in the Trace Event Format that Perfetto opens' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l trace-file -d 'Write the trace to this file instead' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -388,7 +400,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l dry-run -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l however-long -d 'Do it even if it takes more than 31 days'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l no-check -d 'Do not send a query before the load to see whether the server answers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l check-answers -d 'Compare each answer with the one in the capture: RCODE and records, not TTL and order'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l check-answers -d 'Compare each answer with the one in the capture, or, of another source, with the one that the server gives before the load: RCODE and records, not TTL and order'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l strict -d 'Refuse a file with a malformed line; by default such lines are skipped and counted, and a file that has more of them than others is refused'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l lenient -d 'Skip malformed lines of the file, however many they are'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand qualify" -l keep-order -d 'Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal length are grouped within 2,048 lines, which is faster'
@@ -475,6 +487,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ask -d 'Query t
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l captured-server -d 'Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l first-pass-rate -d 'With --check-answers: ask the questions at this rate before the load [default: 5k]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l first-pass-for -d 'With --check-answers: ask the questions for so long before the load, at the most; each at least twice [default: 20s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
@@ -498,7 +512,7 @@ CH\t''
 HS\t''
 ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; source is that of the address of --source-prefix that the query is sent from (/24, of IPv6 /56), source/32 of that length; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
@@ -549,7 +563,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s T -l workers -d
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l part -d 'Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l source-prefix -l sources -d 'Over UDP, send from the addresses from ADDRESS to the end of its prefix, which must be routed back to this host (AF_XDP: to the interface) and need not be configured; several by weight: 10.0.0.0/16=3,10.9.0.0/24=1. Each client has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l local-ports -l source-ports -d 'Send from these ports, such as 20000..20099; with --source-prefix, those of each address' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l seed -d 'Random seed; the same seed gives the same load' -r
@@ -559,7 +574,6 @@ auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
 native\t''
 generic\t''"
@@ -569,7 +583,7 @@ copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
 host\t''
 process\t''
 host=\t''
@@ -579,10 +593,14 @@ bind=\t''
 unbound=\t''
 nsd=\t''
 knot=\t''
+knot-resolver=\t''
 pdns=\t''
 dnsdist=\t''
 mariadb=\t''
+world=\t''
 openmetrics=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trace -d 'Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the run, in the Trace Event Format that Perfetto opens' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l trace-file -d 'Write the trace to this file instead' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -597,7 +615,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -s o -l out -d 'Fo
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l dry-run -d 'Say what would be done, and how long it takes at the most, and do nothing'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l no-check -d 'Do not send a query before the load to see whether the server answers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l check-answers -d 'Compare each answer with the one in the capture: RCODE and records, not TTL and order'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l check-answers -d 'Compare each answer with the one in the capture, or, of another source, with the one that the server gives before the load: RCODE and records, not TTL and order'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l strict -d 'Refuse a file with a malformed line; by default such lines are skipped and counted, and a file that has more of them than others is refused'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l lenient -d 'Skip malformed lines of the file, however many they are'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand find" -l keep-order -d 'Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal length are grouped within 2,048 lines, which is faster'
@@ -668,6 +686,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ask -d 'Query t
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l replay -d 'Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default at the instants at which they were captured; each source address becomes a client of its own' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l speed -d 'Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l captured-server -d 'Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l first-pass-rate -d 'With --check-answers: ask the questions at this rate before the load [default: 5k]' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l first-pass-for -d 'With --check-answers: ask the questions for so long before the load, at the most; each at least twice [default: 20s]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l zone -d 'Query the names and types of this zone file (master file)' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l origin -d 'With --zone: the name of the zone, where the file has no $ORIGIN' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l nxdomain -d 'With --zone: this share of queries, such as 10%, is for names that do not exist' -r
@@ -691,7 +711,7 @@ CH\t''
 HS\t''
 ANY\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l edns-option -d 'Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs -d 'Send this client subnet (ECS), such as 192.0.2.0/24; source is that of the address of --source-prefix that the query is sent from (/24, of IPv6 /56), source/32 of that length; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l ecs-range -d 'Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l padding -d 'Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l tsig -d 'Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64 [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file' -r
@@ -736,7 +756,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s T -l workers -d
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l part -d 'Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get theirs' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s c -l clients -d 'Number of sockets, or of clients with one connection each, over all workers [default: one per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s a -l local-address -l local -d 'Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to the end of the prefix in turn' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l local-ports -d 'Send from these ports, such as 20000..20099' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l source-prefix -l sources -d 'Over UDP, send from the addresses from ADDRESS to the end of its prefix, which must be routed back to this host (AF_XDP: to the interface) and need not be configured; several by weight: 10.0.0.0/16=3,10.9.0.0/24=1. Each client has one' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l local-ports -l source-ports -d 'Send from these ports, such as 20000..20099; with --source-prefix, those of each address' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l receive-buffer -d 'Receive buffer size of each socket [default: 4M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l send-buffer -d 'Send buffer size of each UDP socket [default: 1M]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l seed -d 'Random seed; the same seed gives the same load' -r
@@ -746,7 +767,6 @@ auto\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l interface -d 'AF_XDP: the interface [default: that of the route to the server]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l next-hop -d 'AF_XDP: Ethernet address of the next hop [default: from the neighbour table]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l vlan -d 'AF_XDP: send with this VLAN ID' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l source-prefix -d 'AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed back to the interface' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l xdp-mode -d 'AF_XDP: run the XDP program in the driver (native), in the kernel\'s stack (generic), or as the driver supports [default: auto]' -r -f -a "auto\t''
 native\t''
 generic\t''"
@@ -756,7 +776,7 @@ copy\t''"
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l expect -d 'Exit with code 1 if this is not true of the run, such as \'loss<0.1%\' or \'p99<5ms\', and with code 5 if the generator\'s own part may decide it; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l expect-each -d 'The same of each step of the load, or, where it has none, of each interval' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l stop-when -d 'End the run when this holds, such as \'loss>1% for 3s\'; may be repeated. Judged when the queries of an interval have ended: after losses, one --timeout later. At once: \'behind>=N\' (queries that are due and not sent) and \'outstanding>=N\' (when another is due)' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l watch -d 'Watch beside the load, and keep it in the record: auto; host or host=PID; process or process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, knot-resolver, pdns, dnsdist, mariadb, world, openmetrics); or ssh://HOST. May be repeated' -r -f -a "auto\t''
 host\t''
 process\t''
 host=\t''
@@ -766,10 +786,14 @@ bind=\t''
 unbound=\t''
 nsd=\t''
 knot=\t''
+knot-resolver=\t''
 pdns=\t''
 dnsdist=\t''
 mariadb=\t''
+world=\t''
 openmetrics=\t''"
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l trace -d 'Trace one query of each N with all its instants, as 1/N such as 1/1000: `trace.json` in the folder of the run, in the Trace Event Format that Perfetto opens' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l trace-file -d 'Write the trace to this file instead' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l name -d 'A name for the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l note -d 'A comment on the run' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l interval -d 'Length of an interval of the record [default: 1s, or less for short phases]' -r
@@ -781,7 +805,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l dry-run -d 'Say
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l keeper -d 'Set and restore values for a tuner, over standard input and output'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l i-may-load-this-server -d 'Allow a public address: you own the server, or its owner has agreed'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l no-check -d 'Do not send a query before the load to see whether the server answers'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l check-answers -d 'Compare each answer with the one in the capture: RCODE and records, not TTL and order'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l check-answers -d 'Compare each answer with the one in the capture, or, of another source, with the one that the server gives before the load: RCODE and records, not TTL and order'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l strict -d 'Refuse a file with a malformed line; by default such lines are skipped and counted, and a file that has more of them than others is refused'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l lenient -d 'Skip malformed lines of the file, however many they are'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l keep-order -d 'Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal length are grouped within 2,048 lines, which is faster'
@@ -967,6 +991,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l loss -d 'Sha
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l duplicate -d 'Share of queries whose response is sent twice' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l wrong-id -d 'Share of queries whose response has another ID' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l wrong-question -d 'Share of queries whose response has another question' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l wrong-answer -d 'Share of queries that get another answer than they should' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l wrong-answer-after -d 'With --wrong-answer: answer the first N queries of each socket as they should be' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l garbage -d 'Share of queries whose response is a few random bytes' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l stall -d 'Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l limit -d 'Work on one query after another: 5k a second; or each for a time as of --delay, such as exp:200us; with @8s from 8 s after the first query on' -r
@@ -1043,6 +1069,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_se
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -l hints -d 'Write the hints of the root for a resolver to this file, once it is served' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -l anchor -d 'With --signed: write the trust anchor, the DS and DNSKEY records of the root, to this file before serving' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -l book -d 'Write the book to this file at the end, instead of printing it' -r -F
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -l counters -d 'Offer the sums of the book at this local socket while serving, for --watch world=SOCKET of a run' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -l write -d 'Do not serve: write the zones to this folder as zone files, with a configuration for Knot DNS; for small worlds' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and not __fish_seen_subcommand_from explain questions help" -f -a "explain" -d 'Print the truth about names: the delegations with all servers, and what is there'
@@ -1066,6 +1093,8 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_s
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from explain" -l slow -d 'How much later a slow server answers' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from explain" -l json -d 'Print JSON, an array with an object for each name'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from questions" -l hit -d 'Of the questions, this share repeats one of the first --warm questions of the world, such as 90%; each other one is new' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from questions" -l warm -d 'With --hit: how many questions are asked before, those of `world questions N`' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from questions" -l seed -d 'Random seed: the same seed and the same options give the same answers' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from questions" -l zones -d 'Zones below the top-level domains, such as 100k or 1M; without --list' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand world; and __fish_seen_subcommand_from questions" -l tlds -d 'Top-level domains: the first has the most zones below it, the n-th an n-th of that; without --list' -r
