@@ -217,7 +217,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                         pages.arrivals[number] = Some(arrivals);
                         pages.note_exhausted(exhausted_ns);
                     }
-                    Page::Done(closing) => self.workers[number].closing = Some(closing),
+                    Page::Done(closing) => self.workers[number].closing = Some(*closing),
                 }
             }
         }

@@ -31,7 +31,7 @@ pub(crate) enum Page {
     /// A wall interval that is over, the resources that the worker had used by its end, and the same instant.
     Passed { index: u64, arrivals: Box<Arrivals>, resources: Resources, exhausted_ns: Option<u64> },
     /// The worker is done; this is its last page.
-    Done(Closing),
+    Done(Box<Closing>),
 }
 
 /// A worker's totals at its end.
@@ -388,7 +388,7 @@ impl Ledger {
         let last_answer_ns = Some(self.last_answer_ns).filter(|at_ns| *at_ns > 0);
         let exhausted_ns = self.exhausted_ns.unwrap_or(closing.end_ns);
         let done = Closing { exhausted_ns, late_after_settled, last_answer_ns, ..closing };
-        self.waiting.push_back(Page::Done(done));
+        self.waiting.push_back(Page::Done(Box::new(done)));
         while !self.waiting.is_empty() && !self.pages.is_abandoned() {
             self.flush();
             std::thread::yield_now();

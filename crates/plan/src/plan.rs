@@ -33,7 +33,7 @@ use crate::trace::TracePlan;
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::watch::Watch;
-use crate::workers::{Note, Workers};
+use crate::workers::{Note, Over, Workers};
 
 /// What a run does. Made by [`Draft::validate`].
 #[derive(Debug, Clone, PartialEq)]
@@ -298,8 +298,14 @@ impl Draft {
         let query_ns = query_ns(transport, &mix, &connections);
         let is_local = mix.servers().chain([&target]).any(|target| (host.is_local)(target.address.ip()));
         let usual = UsualWorkers::of(host.cores, is_local, &load, query_ns);
-        let Workers { part, clients, usual, notes } =
-            Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections, sources.as_ref())?;
+        let over = Over {
+            backend: &backend,
+            transport,
+            mix: &mix,
+            connections: &connections,
+            sources: sources.as_ref(),
+        };
+        let Workers { part, clients, usual, notes } = Workers::of(&mut draft, usual, &load, &over)?;
         let local_ports = local_ports(&draft, clients, sources.is_some())?;
         let workers = part.workers as usize;
         let first_pass = FirstPass::of(&mut draft)?;

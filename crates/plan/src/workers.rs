@@ -50,18 +50,25 @@ impl fmt::Display for Note {
     }
 }
 
+/// Over what queries are sent.
+pub(crate) struct Over<'a> {
+    pub(crate) backend: &'a Backend,
+    pub(crate) transport: TransportKind,
+    pub(crate) mix: &'a Mix,
+    pub(crate) connections: &'a ConnectionPlan,
+    /// Source addresses of UDP sockets, or of AF_XDP.
+    pub(crate) sources: Option<&'a Sources>,
+}
+
 impl Workers {
     /// Reads them from a draft, where `usual` is the default number of workers.
     pub(crate) fn of(
         draft: &mut Draft,
         usual: UsualWorkers,
         load: &Load,
-        backend: &Backend,
-        transport: TransportKind,
-        mix: &Mix,
-        connections: &ConnectionPlan,
-        sources: Option<&Sources>,
+        over: &Over<'_>,
     ) -> Result<Workers, PlanError> {
+        let Over { backend, transport, mix, connections, sources } = *over;
         for (option, value, most) in
             [("workers", draft.workers, PORTS_OF_AN_ADDRESS), ("clients", draft.clients, MAX_CLIENTS)]
         {

@@ -25,8 +25,9 @@ const PASSES: u64 = 8;
 #[test]
 fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
     let work = Workplace::with_queries();
-    let different =
-        String::from_utf8_lossy(example_queries().as_ref()).lines().collect::<BTreeSet<_>>().len() as u64;
+    let text = String::from_utf8_lossy(example_queries().as_ref()).into_owned();
+    let questions: BTreeSet<_> = text.lines().filter(|line| !line.starts_with(';')).collect();
+    let different = questions.len() as u64;
     for transport in ["udp", "tcp"] {
         let wrong_answer = "3%".parse().unwrap();
         let server =
@@ -176,7 +177,7 @@ fn an_update_during_the_run_makes_wrong_answers_from_then_on() {
     assert!(update.status.success(), "{}", String::from_utf8_lossy(&update.stderr));
     running.until("wrong answers", || wrong() > 50);
     running.signal(Signal::INT);
-    running.wait().gives(0);
+    running.wait().gives(130);
     let (digest, checks) = (work.record("run"), checks(&work, "run"));
     let ends = digest.tally().ends;
     assert_eq!((checks.wrong, checks.right, checks.not_checked()), (ends.answered_wrong, ends.answered, 0));
