@@ -210,7 +210,8 @@ pub const SERVERS: [Server; 12] = [
             language: Language::Lines,
             folder: None,
             statistics: StatisticsKind::KnotResolver,
-            to_have_statistics: "modules.load('stats'), and net.listen('/run/knot-resolver/control', nil, { kind = 'control' })",
+            to_have_statistics: "modules.load('stats'), and net.listen('/run/knot-resolver/control', nil, \
+                                 { kind = 'control' })",
         }),
         parameters: &[
             with_default("instances", "1"),

@@ -1,5 +1,5 @@
-//! The sums of the book at a local socket, for whoever watches a resolver: each connection gets one line of JSON, and is
-//! closed.
+//! The sums of the book at a local socket, for whoever watches a resolver: each connection gets one line of JSON, and
+//! is closed.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::UdpSocket;

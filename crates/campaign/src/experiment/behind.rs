@@ -1,5 +1,5 @@
-//! What stands behind a resolver in an experiment, `dnsdyno world`: the columns that only its book can fill, and whether
-//! it was the limit of a run instead of the resolver.
+//! What stands behind a resolver in an experiment, `dnsdyno world`: the columns that only its book can fill, and
+//! whether it was the limit of a run instead of the resolver.
 //!
 //! ```text
 //!   generator ──► resolver ──► world     queries out per query in  =  queries of the book / queries of the run

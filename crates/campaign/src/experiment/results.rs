@@ -322,7 +322,8 @@ fn behind(result: &ExperimentResult) -> Option<String> {
     let limits: Vec<_> = counted.flat_map(of_run).collect();
     let (name, first) = limits.first()?;
     Some(format!(
-        "{} of the runs that count may show less than the server could do (the first: {name}: {first}): read their rates as \"at least\"",
+        "{} of the runs that count may show less than the server could do (the first: {name}: {first}): \
+         read their rates as \"at least\"",
         limits.len()
     ))
 }

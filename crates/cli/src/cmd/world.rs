@@ -48,7 +48,8 @@ pub(crate) struct WorldFlags {
     #[arg(long, value_name = "SOCKET")]
     counters: Option<PathBuf>,
     /// Do not serve: write the zones to this folder as zone files, with a configuration for Knot DNS; for small worlds
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["port", "threads", "duration", "book", "hints", "counters"])]
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(conflicts_with_all = ["port", "threads", "duration", "book", "hints", "counters"])]
     write: Option<PathBuf>,
 }
 

@@ -242,7 +242,8 @@ mod tests {
         let named = |listen: &str| format!("{control}control:\n  timeout: 5\n  listen: \"{listen}\"\n");
         assert_eq!(found("knot", &named("ctl"), &[]), path("/tmp/k/ctl"));
         assert_eq!(found("knot", &named("/x/ctl"), &[]), path("/x/ctl"));
-        let control = "-- net.listen('/x/old', nil, { kind = 'control' })\nnet.listen('127.0.0.1', 53, { kind = 'dns' })\n\
+        let control = "-- net.listen('/x/old', nil, { kind = 'control' })\n\
+          net.listen('127.0.0.1', 53, { kind = 'dns' })\n\
           net.listen('/run/k/control', nil, { kind = 'control' })\n";
         assert_eq!(found("knot-resolver", control, &[]), path("/run/k/control"));
         assert_eq!(found("knot-resolver", "net.listen('::1', 53, { kind = 'dns' })", &[]), None);

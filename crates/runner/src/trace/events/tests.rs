@@ -1,3 +1,5 @@
+//! Single queries and steps as events of a trace.
+
 use dnsdyno_engine::{TracedFallback, TracedSend};
 use dnsdyno_measure::{HandshakeKind, NotSentReason};
 
