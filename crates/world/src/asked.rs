@@ -52,8 +52,9 @@ pub struct Repeating<'a> {
 
 impl World {
     /// Questions of which the share `hit`, from 0 to 1, repeats one of the first `warm` questions of the world, and
-    /// each other one is new: no other question has its name and type, and it is not that of a name server, which a resolver
-    /// asks for by itself. New ones are evenly spread: of the first N, the whole part of (1 − hit) N are new.
+    /// each other one is new: no other question has its name and type, and it is not that of a name server, which a
+    /// resolver asks for by itself. New ones are evenly spread: of the first N, the whole part of (1 − hit) N are
+    /// new.
     pub fn repeating(&self, hit: f64, warm: u64) -> Repeating<'_> {
         let known = (0..warm).map(|number| self.question(number).into()).collect();
         let new_ppm = ((1.0 - hit) * MILLION as f64).round() as u64;
