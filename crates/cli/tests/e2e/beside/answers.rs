@@ -48,7 +48,7 @@ fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
         assert_eq!(digest.tally().response_latency().count(), 8_000);
         assert_eq!(digest.tally().rcodes.total(), 8_000);
         assert!(ran.stdout.contains("answered wrongly"), "{}", ran.stdout);
-        assert!(ran.stdout.contains("not met"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("NOT MET  wrong<1%"), "{}", ran.stdout);
         let shown = work.dnsdyno(&format!("show {transport} --json")).gives(0);
         let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
         assert_eq!(shown["answer_checks"]["wrong"], falsified);

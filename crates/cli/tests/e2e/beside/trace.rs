@@ -99,7 +99,8 @@ fn one_query_of_each_ten_is_traced_with_the_stamp_of_the_kernel() {
     let ran = work.dnsdyno(&format!("{run} --trace 1/10 -o run")).gives(0);
     ran.says(&["200 queries traced in ", "run/trace.json"]);
     let Read { queries, departed, ends, .. } = read(&work, "run/trace.json");
-    assert_eq!((queries, ends.as_str()), (200, "answered,timed_out"));
+    assert_eq!(queries, 200);
+    assert!(ends.starts_with("answered,") && ends.ends_with("timed_out"), "{ends}");
     assert!(departed > 100, "{departed}");
     assert_eq!(work.record("run").tally().scheduled, 2_000);
 
