@@ -209,7 +209,7 @@ fn times_and_sizes_have_limits() {
     {
         assert!(matches!(refused(text), PlanError::OutOfRange { .. }), "{text}");
     }
-    for text in ["receive-buffer = 0", "receive-buffer = \"5G\"", "edns-size = 511", "clients = 65536"] {
+    for text in ["receive-buffer = 0", "receive-buffer = \"5G\"", "edns-size = 511", "clients = 1048577"] {
         assert!(matches!(refused(text), PlanError::OutOfRange { .. }), "{text}");
     }
     assert_eq!(good("receive-buffer = 1").receive_buffer_bytes, 1);

@@ -192,7 +192,7 @@ fn markdown_has_the_same_tables() {
     assert!(text.contains("| l0 | s0 | 1,000 | 1,000 | 1,000 | 17.32 % |"), "{text}");
     assert!(text.contains("| 50.00 % | 30 MB | 1.60 Mbit/s |"), "{text}");
     assert!(text.contains("## Watched beside the load") && text.contains("| hits, of all |"), "{text}");
-    assert!(text.contains("| l0 | s0 | 0.75 | 3.00 | 50.00 % | - |"), "{text}");
+    assert!(text.contains("| l0 | s0 | 75.00 % | 3.00 | 50.00 % | - |"), "{text}");
     assert!(!text.contains("## Rates of a load"), "{text}");
 }
 
