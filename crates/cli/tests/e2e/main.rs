@@ -51,6 +51,7 @@
 //! | [`beside::endless`] | input without an end, signals while it is read, little memory |
 //! | [`beside::small_inputs`] | small inputs that were misread once, each with its right value |
 //! | [`beside::tcp`] | the same over TCP: every connection is counted, no query is lost with one |
+//! | [`beside::quic`] | what holds over DoQ and over HTTP/3: kept connections, sessions, early data, streams |
 //! | [`beside::doh3`] | the same over HTTP/3; another implementation as server and as client |
 //! | [`beside::doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real
 //! server |
@@ -160,6 +161,7 @@ mod beside {
     pub(crate) mod pipes_as_files;
     pub(crate) mod provoke;
     pub(crate) mod qualify;
+    pub(crate) mod quic;
     pub(crate) mod recipes;
     pub(crate) mod relay;
     pub(crate) mod replay;

@@ -172,6 +172,7 @@ impl Standing {
             Some(TransportKind::Dot) => "dot",
             Some(TransportKind::Doh) => "doh",
             Some(TransportKind::Doq) => "doq",
+            Some(TransportKind::Doh3) => "doh3",
             _ => return self.target.clone(),
         };
         let server = self.server.as_ref().filter(|_| !self.is_behind_path);

@@ -28,8 +28,9 @@ pub(super) fn sentence(
              {CHECK_ADDRESS}"
         ),
         Problem::NotConnected(ConnectFailure::Refused) => format!(
-            "{server} refused the connection for {over}: nothing listens on this TCP port, or a firewall rejects it; \
-             {CHECK_ADDRESS}{}",
+            "{server} refused the connection for {over}: nothing listens on this {} port, or a firewall rejects \
+             it; {CHECK_ADDRESS}{}",
+            if matches!(kind, PartKind::Doq | PartKind::Doh3) { "UDP" } else { "TCP" },
             usual_port(kind, server.port())
         ),
         Problem::NotConnected(ConnectFailure::TimedOut) => format!(

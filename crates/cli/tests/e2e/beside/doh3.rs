@@ -7,157 +7,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use dnsdyno_lab::Certificate;
-use dnsdyno_measure::{Anomalies, ConnectionEnd, Connections, Encrypted, HandshakeKind, StreamFailure};
-use dnsdyno_record::Digest;
-use dnsdyno_responder::book::Side;
-use dnsdyno_responder::{
-    Config, Faults, Responder, Resumption, Rule, Running, Share, TlsSettings, Transport,
-};
+use dnsdyno_measure::{Anomalies, ConnectionEnd, StreamFailure};
+use dnsdyno_responder::{Config, Faults, Responder, Transport};
 use serde_json::Value;
 
+use super::quic::{DOH3, connections, handshakes_agree, share, with};
 use crate::support::{Workplace, has_readers};
-
-/// A responder that serves DoH/3, whose certificate is trusted in `ca.pem`.
-fn serve(work: &Workplace, config: Config) -> (Running, SocketAddr) {
-    let doh3 = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))];
-    let server = Responder::start(Config { doh3, ..config }).unwrap_or_else(|error| panic!("{error}"));
-    work.write("ca.pem", server.trust_pem().unwrap());
-    let address = server.addresses_of(Transport::Doh3)[0];
-    (server, address)
-}
-
-/// A run against such a responder, and what that counted.
-fn measured(work: &Workplace, config: Config, load: &str) -> (Digest, Side) {
-    let (server, address) = serve(work, config);
-    let words = format!(
-        "run -s {address} --ask www.example --ask mail.example/AAAA --transport doh3 --ca ca.pem {load} --quiet -o run"
-    );
-    work.dnsdyno(&words).completes();
-    (work.record("run"), server.stop().doh3)
-}
-
-fn with(faults: Faults) -> Config {
-    Config { faults: Faults { seed: 7, ..faults }, ..Config::default() }
-}
-
-fn percent(percent: f64) -> Share {
-    Share::new(percent / 100.0).unwrap()
-}
-
-/// The connections of a run, after checking that they add up, and their handshakes and streams.
-#[track_caller]
-fn connections(digest: &Digest) -> (&Connections, &Encrypted) {
-    let connections = digest.arrivals().connections.as_deref().expect("a run over connections");
-    assert_eq!(connections.opened, connections.established + connections.failed_total(), "{connections:?}");
-    assert_eq!(connections.established, connections.ended_total(), "{connections:?}");
-    let encrypted = connections.encrypted.as_deref().expect("an encrypted transport");
-    assert_eq!(encrypted.done_total(), connections.established, "{encrypted:?}");
-    (connections, encrypted)
-}
-
-/// Both sides count the same handshakes.
-#[track_caller]
-fn handshakes_agree(digest: &Digest, book: &Side) {
-    let (_, encrypted) = connections(digest);
-    let done = [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Early]
-        .map(|kind| encrypted.handshake(kind).count());
-    let theirs = &book.connections;
-    assert_eq!(done, [theirs.handshakes_full, theirs.handshakes_resumed, theirs.handshakes_early]);
-    assert_eq!(theirs.accepted, theirs.ended(), "{theirs:?}");
-}
-
-/// Both methods.
-const METHODS: [&str; 2] = ["", "--http-method get"];
-
-#[test]
-fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
-    for method in METHODS {
-        for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
-            let work = Workplace::new();
-            let (digest, book) = measured(&work, Config::default(), &format!("{load} {method}"));
-            let tally = digest.tally();
-            assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{load}");
-            assert_eq!((book.counts.received, book.counts.answered), (tally.requests, tally.requests));
-            let (ours, encrypted) = connections(&digest);
-            assert_eq!((ours.opened, ours.established, ours.open_max), (5, 5, 5));
-            assert_eq!((book.connections.accepted, book.connections.closed_by_client), (5, 5));
-            assert_eq!((ours.ended(ConnectionEnd::ByUs), ours.reused), (5, tally.requests - 5));
-            assert_eq!((encrypted.statuses.of(200), encrypted.streams_total()), (tally.requests, 0));
-            assert_eq!(book.statuses.get(&200), Some(&tally.requests));
-            assert_eq!(digest.arrivals().anomalies, Anomalies::default());
-            handshakes_agree(&digest, &book);
-        }
-    }
-}
-
-#[test]
-fn a_connection_carries_the_given_number_of_queries_and_the_next_resumes_its_session() {
-    for (each, load) in
-        [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 500 --http-method get")]
-    {
-        let work = Workplace::new();
-        let load = format!("{load} --queries-per-connection {each} --count 1000");
-        let (digest, book) = measured(&work, Config::default(), &load);
-        assert_eq!((digest.tally().ends.answered, digest.tally().requests), (1_000, 1_000), "{load}");
-        assert_eq!(book.counts.answered, 1_000);
-        let (ours, encrypted) = connections(&digest);
-        assert_eq!(ours.established, book.connections.accepted);
-        let fewest = 1_000 / each;
-        let most = if each == 1 { fewest } else { fewest + u64::from(digest.header.clients) };
-        assert!((fewest..=most).contains(&ours.established), "{} for {load}", ours.established);
-        // Over a slow host clients of an open loop connect before the first of them has a session.
-        let least = if load.contains("--rate") { 0 } else { fewest / 2 };
-        assert!(encrypted.handshake(HandshakeKind::Resumed).count() > least, "{encrypted:?}");
-        handshakes_agree(&digest, &book);
-    }
-}
-
-#[test]
-fn queries_are_sent_with_the_first_flight_where_both_sides_allow_it() {
-    let early = || TlsSettings { resumption: Resumption::EarlyData, ..TlsSettings::default() };
-    let load = "--outstanding 4 --queries-per-connection 1 --count 200";
-    for (tls, flag) in [(early(), "--early-data"), (early(), ""), (TlsSettings::default(), "--early-data")] {
-        let work = Workplace::new();
-        let is_early = flag == "--early-data" && matches!(tls.resumption, Resumption::EarlyData);
-        let (digest, book) = measured(&work, Config { tls, ..Config::default() }, &format!("{load} {flag}"));
-        assert_eq!(digest.tally().ends.answered, 200);
-        let (_, encrypted) = connections(&digest);
-        let done = encrypted.handshake(HandshakeKind::Early).count();
-        assert_eq!((done > 150, done > 0), (is_early, is_early), "{done} with {flag:?}");
-        assert_eq!((book.counts.early, encrypted.early_rejected), (done, 0));
-        handshakes_agree(&digest, &book);
-    }
-}
-
-#[test]
-fn rejected_early_data_is_sent_again_after_the_handshake() {
-    let work = Workplace::new();
-    let tls = || TlsSettings { resumption: Resumption::EarlyData, ..TlsSettings::default() };
-    let (server, address) = serve(&work, Config { tls: tls(), ..Config::default() });
-    let words = format!(
-        "run -s {address} --ask www.example --transport doh3 --insecure --early-data --queries-per-connection 1 \
-         --clients 4 --rate 200 --for 4s --quiet -o run"
-    );
-    let mut generator = work.start(&words);
-    generator.until("early data is accepted", || server.book().doh3.connections.handshakes_early > 20);
-    let first = server.stop().doh3;
-    // It does not know the sessions of the previous one.
-    let config = Config { tls: tls(), doh3: vec![address], ..Config::default() };
-    let second = Responder::start(config).unwrap_or_else(|error| panic!("{error}"));
-    generator.wait().gives(0);
-    let (digest, second) = (work.record("run"), second.stop().doh3);
-    let (_, encrypted) = connections(&digest);
-    assert!(encrypted.early_rejected > 0, "{encrypted:?}");
-    assert!(second.connections.handshakes_early > 20, "{:?}", second.connections);
-    let ends = digest.tally().ends;
-    assert_eq!((ends.total(), ends.answered + ends.refused), (800, 800), "{ends:?}");
-    assert_eq!(ends.answered, first.counts.answered + second.counts.answered);
-}
 
 #[test]
 fn each_fault_of_a_query_is_counted_by_its_reason() {
-    let one = percent(1.0);
-    for method in METHODS {
+    let one = share(0.01);
+    for method in DOH3.methods {
         let work = Workplace::new();
         let faults = Faults {
             loss: one,
@@ -172,7 +32,7 @@ fn each_fault_of_a_query_is_counted_by_its_reason() {
             ..Faults::default()
         };
         let load = format!("--rate 5k --for 1s --timeout 3s --clients 8 {method}");
-        let (digest, book) = measured(&work, with(faults), &load);
+        let (digest, book) = DOH3.measured(&work, with(faults), &load);
         let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.counts);
         assert_eq!((ends.total(), did.received, digest.tally().retried), (5_000, 5_000, 0), "{ends:?}");
         let all = [did.dropped, did.wrong_ids, did.wrong_questions, did.garbage, did.wrong_lengths];
@@ -201,11 +61,11 @@ fn each_fault_of_a_query_is_counted_by_its_reason() {
 
 #[test]
 fn after_goaway_the_next_queries_use_other_connections() {
-    for method in METHODS {
+    for method in DOH3.methods {
         let work = Workplace::new();
-        let faults = Faults { goaway: percent(1.0), ..Faults::default() };
+        let faults = Faults { goaway: share(0.01), ..Faults::default() };
         let load = format!("--outstanding 20 --clients 4 --count 2000 {method}");
-        let (digest, book) = measured(&work, with(faults), &load);
+        let (digest, book) = DOH3.measured(&work, with(faults), &load);
         let ends = digest.tally().ends;
         assert_eq!((ends.answered, ends.refused), (2_000, 0), "{ends:?}");
         let (ours, encrypted) = connections(&digest);
@@ -223,12 +83,12 @@ fn after_goaway_the_next_queries_use_other_connections() {
 #[test]
 fn the_end_of_a_connection_is_counted_and_its_queries_are_retried() {
     for faults in [
-        Faults { cut: percent(0.5), ..Faults::default() },
-        Faults { reset: percent(0.5), ..Faults::default() },
+        Faults { cut: share(0.005), ..Faults::default() },
+        Faults { reset: share(0.005), ..Faults::default() },
     ] {
         let work = Workplace::new();
         let told = format!("{faults:?}");
-        let (digest, book) = measured(&work, with(faults), "--outstanding 20 --clients 4 --count 4000");
+        let (digest, book) = DOH3.measured(&work, with(faults), "--outstanding 20 --clients 4 --count 4000");
         let (ours, _) = connections(&digest);
         let (ended, did) = (ours.ended(ConnectionEnd::Error), book.counts.cuts + book.counts.resets);
         assert!(did > 10 && ended > did / 2 && ended <= did, "{ended} of {did}: {told}");
@@ -241,35 +101,9 @@ fn the_end_of_a_connection_is_counted_and_its_queries_are_retried() {
 }
 
 #[test]
-fn a_stream_without_a_response_is_cancelled_so_that_others_can_be_opened() {
-    let work = Workplace::new();
-    let faults = Faults { loss: percent(50.0), ..Faults::default() };
-    let (digest, book) = measured(&work, with(faults), "--rate 1k --for 3s --timeout 200ms --clients 1");
-    let (ours, encrypted) = connections(&digest);
-    let (given_up, dropped) = (encrypted.stream(StreamFailure::GivenUp), book.counts.dropped);
-    assert!(given_up > dropped / 2 && given_up <= dropped, "{given_up} of {dropped}");
-    let ends = digest.tally().ends;
-    assert_eq!((ends.timed_out, ends.answered), (dropped, 3_000 - dropped), "{ends:?}");
-    assert_eq!(ours.established, 1);
-}
-
-#[test]
-fn responses_of_all_lengths_are_received_completely() {
-    for (size, method) in [(512, METHODS[0]), (5_000, METHODS[1]), (65_535, METHODS[0])] {
-        let work = Workplace::new();
-        let config = Config { rule: Rule::FixedSize { bytes: size }, ..Config::default() };
-        let load = format!("--outstanding 8 --clients 2 --count 200 {method}");
-        let (digest, book) = measured(&work, config, &load);
-        let tally = digest.tally();
-        assert_eq!((tally.ends.answered, tally.bytes_answered), (200, 200 * u64::from(size)));
-        assert_eq!(book.counts.answered, 200);
-    }
-}
-
-#[test]
 fn a_wrong_path_is_refused_by_its_status_and_said_before_the_load() {
     let work = Workplace::new();
-    let (server, address) = serve(&work, Config::default());
+    let (server, address) = DOH3.serve(&work, Config::default());
     let words = format!("run -s {address} --ask www.example --transport doh3 --ca ca.pem --count 3");
     work.checked(&format!("{words} --http-path /elsewhere"))
         .ends_refused(3, &["HTTP status 404", "--http-path"]);
@@ -383,7 +217,7 @@ fn aioquic_is_answered_by_the_responder() {
         return;
     }
     let work = Workplace::new();
-    let (server, address) = serve(&work, Config::default());
+    let (server, address) = DOH3.serve(&work, Config::default());
     for (number, method) in ["GET", "POST"].into_iter().enumerate() {
         let ran = python("ask")
             .args([&address.port().to_string(), &work.path("ca.pem").display().to_string()])
