@@ -1,8 +1,9 @@
 //! Synthetic runs for the tests, built with the calls that a writer makes.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, TypeCount, WorkerUse};
+use dnsdyno_measure::{Arrivals, Evidence, Samples, Side, Tally, TypeCount, Watched, WatchedKind, WorkerUse};
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{Digest, Ended, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum};
 
@@ -137,4 +138,24 @@ pub(crate) fn second(index: u64, made: SyntheticRun) -> Interval {
         workers: vec![WorkerUse::default()],
         watched: Vec::new(),
     }
+}
+
+/// A source that a run watches.
+pub(crate) fn source(kind: WatchedKind, side: Side, software: &str) -> Watched {
+    Watched {
+        kind,
+        side,
+        label: software.to_owned(),
+        software: Some(software.to_owned()),
+        version: None,
+        settings: BTreeMap::new(),
+        unset: Vec::new(),
+        missing: Vec::new(),
+    }
+}
+
+/// What was read of it.
+pub(crate) fn samples(counters: &[(&str, u64)], gauges: &[(&str, u64)]) -> Option<Samples> {
+    let map = |of: &[(&str, u64)]| of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Some(Samples { counters: map(counters), gauges: map(gauges) })
 }

@@ -52,7 +52,7 @@ impl std::fmt::Display for Limit {
 /// Why what a run shows may be the world's; `None` where there is none behind the server, or it was fast enough.
 pub(super) fn limit(run: &Digest) -> Option<Limit> {
     let world = |kind: WatchedKind| {
-        samples(run, move |watched, side| watched == kind && side == Side::Other, Some(WORLD))
+        watched(run, move |watched, side| watched == kind && side == Side::Other, Some(WORLD))
     };
     let dropped: u64 = world(WatchedKind::Server)
         .flat_map(|samples| OWN_FAILURES.iter().filter_map(move |name| samples.counters.get(*name)))
@@ -69,22 +69,22 @@ pub(super) fn limit(run: &Digest) -> Option<Limit> {
     }
     let used = process.counters.get("cpu_ns").map_or(0.0, |ns| *ns as f64 / to_ns);
     let of_server = |watched: WatchedKind, side: Side| watched == WatchedKind::Process && side != Side::Other;
-    let waits = samples(run, of_server, None).filter_map(|samples| samples.counters.get("cpu_wait_ns"));
+    let waits = watched(run, of_server, None).filter_map(|samples| samples.counters.get("cpu_wait_ns"));
     let waited = waits.map(|ns| *ns as f64 / to_ns).fold(0.0, f64::max);
     (waited >= SHARED && used >= SHARED).then_some(Limit::SharedCpu { waited, used })
 }
 
 /// What was counted of the sources of a kind and a side, of one program where that is named.
-fn samples<'a>(
+fn watched<'a>(
     run: &'a Digest,
     is_it: impl Fn(WatchedKind, Side) -> bool + 'a,
     software: Option<&'a str>,
 ) -> impl Iterator<Item = &'a Samples> {
-    let watched = run.header.watched.iter().zip(run.watched());
+    let all = run.header.watched.iter().zip(run.watched());
     let is_it = move |(watched, _): &(&dnsdyno_measure::Watched, &Option<Samples>)| {
         is_it(watched.kind, watched.side) && (software.is_none() || watched.software.as_deref() == software)
     };
-    watched.filter(is_it).filter_map(|(_, samples)| samples.as_ref())
+    all.filter(is_it).filter_map(|(_, samples)| samples.as_ref())
 }
 
 /// `thread.world-udp-0/4711.cpu_ns`.
@@ -118,29 +118,12 @@ const COLUMNS: [(&str, &str); 3] = [
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use dnsdyno_measure::Watched;
-
     use super::*;
-    use crate::compare::sample::{MADE, run};
+    use crate::compare::sample::{MADE, run, samples, source};
 
     /// Two seconds of a resolver and the world behind it.
-    fn watched(world: &[(&str, u64)], process: &[(&str, u64)], resolver: &[(&str, u64)]) -> Digest {
-        let source = |kind, side, software: &str| Watched {
-            kind,
-            side,
-            label: software.to_owned(),
-            software: Some(software.to_owned()),
-            version: None,
-            settings: BTreeMap::new(),
-            unset: Vec::new(),
-            missing: Vec::new(),
-        };
-        let counted = |counters: &[(&str, u64)]| {
-            let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-            Some(Samples { counters, gauges: BTreeMap::new() })
-        };
+    fn run_before(world: &[(&str, u64)], process: &[(&str, u64)], resolver: &[(&str, u64)]) -> Digest {
+        let counted = |counters: &[(&str, u64)]| samples(counters, &[]);
         let mut digest = run("run", MADE).digest;
         digest.header.watched = vec![
             source(WatchedKind::Server, Side::Other, "world"),
@@ -157,7 +140,7 @@ mod tests {
     fn queries_out_are_those_of_the_book_and_hits_are_the_resolvers() {
         let resolver = [("cache.hits", 1_980), ("cache.misses", 20), ("queries", 9)];
         let run =
-            watched(&[("queries", 5_000), ("queries.udp", 4_000)], &[("cpu_ns", 500_000_000)], &resolver);
+            run_before(&[("queries", 5_000), ("queries.udp", 4_000)], &[("cpu_ns", 500_000_000)], &resolver);
         let figures: Vec<_> = columns_of_hierarchy()
             .map(|column| (column.key.clone(), column.text(column.of(&run).unwrap())))
             .collect();
@@ -173,15 +156,15 @@ mod tests {
         let slow = [("cpu_ns", 1_900_000_000), ("thread.world-udp-0/7.cpu_ns", 1_850_000_000)];
         let beside = [("cpu_ns", 800_000_000), ("thread.world-udp-0/7.cpu_ns", 700_000_000)];
         let waits = [("cpu_wait_ns", 700_000_000)];
-        assert_eq!(limit(&watched(&[("dropped.queue", 0)], &fast, &waits)), None);
-        let dropped = limit(&watched(&[("dropped.queue", 2), ("tcp.refused", 1)], &fast, &[])).unwrap();
+        assert_eq!(limit(&run_before(&[("dropped.queue", 0)], &fast, &waits)), None);
+        let dropped = limit(&run_before(&[("dropped.queue", 2), ("tcp.refused", 1)], &fast, &[])).unwrap();
         assert_eq!((dropped, dropped.is_a_doubt()), (Limit::Dropped(3), true));
-        let busy = limit(&watched(&[], &slow, &waits)).unwrap();
+        let busy = limit(&run_before(&[], &slow, &waits)).unwrap();
         assert!(busy.is_a_doubt() && busy.to_string().contains("92.50 % of the time"), "{busy}");
-        let shared = limit(&watched(&[], &beside, &waits)).unwrap();
+        let shared = limit(&run_before(&[], &beside, &waits)).unwrap();
         assert_eq!(shared, Limit::SharedCpu { waited: 0.35, used: 0.4 });
         assert!(!shared.is_a_doubt());
-        assert_eq!(limit(&watched(&[], &beside, &[])), None);
+        assert_eq!(limit(&run_before(&[], &beside, &[])), None);
     }
 
     #[test]

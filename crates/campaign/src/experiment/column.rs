@@ -205,28 +205,8 @@ pub const MOST_COLUMNS: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::compare::sample::{MADE, run};
-
-    fn source(kind: WatchedKind, side: Side, software: &str) -> Watched {
-        Watched {
-            kind,
-            side,
-            label: software.to_owned(),
-            software: Some(software.to_owned()),
-            version: None,
-            settings: BTreeMap::new(),
-            unset: Vec::new(),
-            missing: Vec::new(),
-        }
-    }
-
-    fn counted(counters: &[(&str, u64)], gauges: &[(&str, u64)]) -> Option<Samples> {
-        let map = |of: &[(&str, u64)]| of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        Some(Samples { counters: map(counters), gauges: map(gauges) })
-    }
+    use crate::compare::sample::{MADE, run, samples, source};
 
     /// A run of 2,000 queries in two seconds, all answered, of PowerDNS with its database and of another host.
     fn watched_run() -> Digest {
@@ -239,14 +219,14 @@ mod tests {
             source(WatchedKind::Host, Side::Generator, ""),
         ];
         digest.sum.as_mut().unwrap().watched = vec![
-            counted(
+            samples(
                 &[("queries", 2_001), ("cache.hits", 1_500), ("cache.misses", 500)],
                 &[("latency_ns", 77_000)],
             ),
-            counted(&[("cpu_ns", 300_000_000)], &[("memory_bytes", 64_000_000)]),
-            counted(&[("statements.select", 20_000), ("statements.update", 0)], &[]),
-            counted(&[("cpu_ns", 700_000_000)], &[("memory_bytes", 900_000_000)]),
-            counted(&[("snmp.Udp.RcvbufErrors", 9)], &[]),
+            samples(&[("cpu_ns", 300_000_000)], &[("memory_bytes", 64_000_000)]),
+            samples(&[("statements.select", 20_000), ("statements.update", 0)], &[]),
+            samples(&[("cpu_ns", 700_000_000)], &[("memory_bytes", 900_000_000)]),
+            samples(&[("snmp.Udp.RcvbufErrors", 9)], &[]),
         ];
         digest
     }

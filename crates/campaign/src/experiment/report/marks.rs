@@ -7,6 +7,7 @@ use dnsdyno_text::markdown::{Table, text};
 
 use super::{ExperimentReport, details, words};
 use crate::compare::Kind;
+use crate::experiment::{CellResult, ExperimentResult};
 
 /// The results as Markdown: `results.md`.
 pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
@@ -74,32 +75,32 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
 }
 
 fn of_details(report: &ExperimentReport<'_>) -> Table {
-    let result = report.result;
+    let rows = words::measured(report.result).map(|(_, cell)| (cell, details::details(cell)));
+    of_cells(report.result, details::DETAILS, rows)
+}
+
+/// A table whose rows are about cells, named in the first columns.
+fn of_cells<'a, const N: usize>(
+    result: &ExperimentResult,
+    titles: [&str; N],
+    rows: impl Iterator<Item = (&'a CellResult, [String; N])>,
+) -> Table {
     let mut table = Table::default();
     table.left("load").left("server");
-    for title in details::DETAILS {
+    for title in titles {
         table.right(title);
     }
-    for (_, cell) in words::measured(result) {
+    for (cell, row) in rows {
         let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
-        table.row(names.into_iter().chain(details::details(cell)).map(|cell| text(&cell)));
+        table.row(names.into_iter().chain(row).map(|cell| text(&cell)));
     }
     table
 }
 
 /// The rates of the loads that have several.
 fn steps(out: &mut String, report: &ExperimentReport<'_>) {
-    let result = report.result;
-    let mut table = Table::default();
-    table.left("load").left("server");
-    for title in words::STEP_TITLES {
-        table.right(title);
-    }
-    for (cell, step) in words::steps(result) {
-        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
-        table.row(names.into_iter().chain(words::step(cell, step)).map(|cell| text(&cell)));
-    }
-    let lines = table.lines();
+    let rows = words::steps(report.result).map(|(cell, step)| (cell, words::step(cell, step)));
+    let lines = of_cells(report.result, words::STEP_TITLES, rows).lines();
     if !lines.is_empty() {
         let _ = write!(out, "## Rates of a load\n\n{lines}");
     }
@@ -108,16 +109,8 @@ fn steps(out: &mut String, report: &ExperimentReport<'_>) {
 /// The loads whose course is shown, interval by interval.
 fn course(out: &mut String, report: &ExperimentReport<'_>) {
     let result = report.result;
-    let mut table = Table::default();
-    table.left("load").left("server");
-    for title in words::MOMENT_TITLES {
-        table.right(title);
-    }
-    for (cell, moment) in words::moments(result) {
-        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
-        table.row(names.into_iter().chain(words::moment(cell, moment)).map(|cell| text(&cell)));
-    }
-    let lines = table.lines();
+    let rows = words::moments(result).map(|(cell, moment)| (cell, words::moment(cell, moment)));
+    let lines = of_cells(result, words::MOMENT_TITLES, rows).lines();
     if !lines.is_empty() {
         let steady: String = words::steady(result).iter().map(|line| format!("- {}\n", text(line))).collect();
         let _ = write!(out, "## Course of a load\n\n{steady}\n{lines}");

@@ -1,14 +1,12 @@
 //! The forms of the results, with figures that are known: those of made records.
 
-use std::collections::BTreeMap;
-
-use dnsdyno_measure::{Samples, Side, Watched, WatchedKind};
+use dnsdyno_measure::{Side, Watched, WatchedKind};
 use dnsdyno_record::{Digest, Header, Interval, Phase};
 use serde_json::Value;
 
 use super::*;
 use crate::compare::ComparedRun;
-use crate::compare::sample::{MADE, SECOND, SyntheticRun, header, run_of, second};
+use crate::compare::sample::{MADE, SECOND, SyntheticRun, header, run_of, samples, second, source};
 use crate::experiment::tests::{carry_out, design, of_equals, times};
 use crate::experiment::{
     Column, Design, ExperimentResult, Found, LoadKind, Next, Outcome, ReadRun, Seconds, Subject, results,
@@ -16,26 +14,11 @@ use crate::experiment::{
 
 /// What the made runs watch: the process of the server, its statistics, and a database behind it.
 fn watched() -> Vec<Watched> {
-    let source = |kind: WatchedKind, side: Side, software: &str| Watched {
-        kind,
-        side,
-        label: software.to_owned(),
-        software: Some(software.to_owned()),
-        version: None,
-        settings: BTreeMap::new(),
-        unset: Vec::new(),
-        missing: Vec::new(),
-    };
     vec![
         source(WatchedKind::Process, Side::Server, "pdns"),
         source(WatchedKind::Server, Side::Server, "pdns"),
         source(WatchedKind::Server, Side::Other, "mariadb"),
     ]
-}
-
-fn samples(counters: &[(&str, u64)], gauges: &[(&str, u64)]) -> Option<Samples> {
-    let map = |of: &[(&str, u64)]| of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    Some(Samples { counters: map(counters), gauges: map(gauges) })
 }
 
 /// A run of four seconds at 1,000 queries a second, which are all answered, with 200 octets each. So many answers more,
