@@ -57,19 +57,18 @@
 //! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
 //! header only) is answered normally where it drew "wrong question".
 
+mod decider;
 mod delay;
 mod error;
+mod falsify;
 mod text;
 pub(crate) mod words;
 
 use std::time::Duration;
 
 use clap::Args;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::{RngExt, SeedableRng};
 
-use dnsdyno_wire::{HEADER_LEN, RecordAt, Records, TYPE_A, TYPE_AAAA, TYPE_TXT};
-
+pub use decider::Decider;
 pub use delay::{Delay, LONGEST_DELAY};
 pub use error::FaultsError;
 pub use words::TextError;
@@ -290,21 +289,6 @@ pub struct Decision {
     pub work_ns: u64,
 }
 
-/// Draws the decisions for the queries of one socket, one by one.
-#[derive(Clone, Debug)]
-pub struct Decider {
-    rng: Xoshiro256PlusPlus,
-    /// The upper end of each fault between 0 and 1; those with no share are left out.
-    faults: Vec<(f64, Fault)>,
-    /// Queries that still get the right answer.
-    right_answers: u64,
-    delay: Option<Sampler>,
-    work: Option<Sampler>,
-    /// Separate, so that connections do not change what their queries draw.
-    connection_rng: Xoshiro256PlusPlus,
-    connection_faults: Vec<(f64, ConnectionFault)>,
-}
-
 impl Faults {
     /// Checks what the types do not guarantee.
     pub fn validate(&self) -> Result<(), FaultsError> {
@@ -338,21 +322,6 @@ impl Faults {
     /// How much work may wait for the limit before a query gets no response.
     pub(crate) fn queue(&self) -> Duration {
         self.limit_queue.unwrap_or(USUAL_QUEUE)
-    }
-
-    /// The decider of one socket; `stream` distinguishes the sockets of one responder.
-    pub fn decider(&self, stream: u64) -> Result<Decider, FaultsError> {
-        self.validate()?;
-        let seed = self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP));
-        Ok(Decider {
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            faults: cumulative(self.shares()),
-            right_answers: self.wrong_answer_after,
-            delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
-            work: self.limit.as_ref().map(|limit| limit.work.sampler()).transpose()?,
-            connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
-            connection_faults: cumulative(self.connection_shares()),
-        })
     }
 
     fn shares(&self) -> [(Share, Fault); 14] {
@@ -390,105 +359,6 @@ fn over_100<const N: usize>(shares: [Share; N]) -> Option<f64> {
     (sum > 1.0 + 1e-9).then(|| (sum * 1e4).round() / 1e2)
 }
 
-/// The upper ends of the shares, which follow one another; shares of 0 are left out.
-fn cumulative<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
-    let mut end = 0.0;
-    let shares = shares.into_iter().filter(|(share, _)| share.0 > 0.0);
-    shares
-        .map(|(share, fault)| {
-            end += share.0;
-            (end, fault)
-        })
-        .collect()
-}
-
-impl Decider {
-    /// Decides for the next connection.
-    pub fn decide_connection(&mut self) -> Option<ConnectionFault> {
-        if self.connection_faults.is_empty() {
-            return None;
-        }
-        let drawn: f64 = self.connection_rng.random();
-        self.connection_faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
-    }
-
-    /// Decides for the next query.
-    #[inline]
-    pub fn decide(&mut self) -> Decision {
-        let fault = if self.faults.is_empty() {
-            None
-        } else {
-            let drawn: f64 = self.rng.random();
-            let fault = self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault);
-            fault.filter(|fault| *fault != Fault::WrongAnswer || self.right_answers == 0)
-        };
-        self.right_answers = self.right_answers.saturating_sub(1);
-        let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
-        let work_ns = self.work.as_ref().map_or(0, |work| work.draw(&mut self.rng));
-        Decision { fault, delay_ns, work_ns }
-    }
-
-    /// Changes a response, which starts at `start`, as the fault demands; false where the fault
-    /// changes no bytes (as a reset) or there is no question to change.
-    pub fn corrupt(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
-        match fault {
-            Fault::WrongId => flip_id(&mut answer[start..]),
-            Fault::WrongQuestion => change_question(&mut answer[start..]),
-            Fault::WrongAnswer => change_answer(&mut answer[start..]),
-            Fault::Garbage => {
-                answer.truncate(start);
-                let length = self.rng.random_range(1..HEADER_LEN);
-                answer.extend((0..length).map(|_| self.rng.random::<u8>()));
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-fn flip_id(answer: &mut [u8]) -> bool {
-    answer.first_mut().map(|byte| *byte ^= 0x80).is_some()
-}
-
-/// Changes the question into another well-formed one.
-fn change_question(answer: &mut [u8]) -> bool {
-    const NAME: usize = HEADER_LEN;
-    let Some([length, first]) = answer.get_mut(NAME..NAME + 2).and_then(|bytes| bytes.first_chunk_mut())
-    else {
-        return false;
-    };
-    if *length == 0 {
-        *first ^= 0x80; // the upper byte of the type
-    } else {
-        *first = if first.eq_ignore_ascii_case(&b'x') { b'y' } else { b'x' };
-    }
-    true
-}
-
-/// Changes the last octet of the last record of the answer section, where that is of an address or a text; otherwise
-/// whether the name exists.
-fn change_answer(answer: &mut [u8]) -> bool {
-    let Some(header) = answer.first_chunk::<HEADER_LEN>() else { return false };
-    let answers = u16::from_be_bytes([header[6], header[7]]);
-    let last = (answers > 0).then(|| Records::of_answer(answer).ok()?.last()?.ok()).flatten();
-    match last {
-        Some(RecordAt { rtype: TYPE_A | TYPE_AAAA | TYPE_TXT, data, end, .. }) if end > data + 1 => {
-            answer[end - 1] ^= 1;
-        }
-        _ => answer[3] = (answer[3] & 0xf0) | if answer[3] & 0xf == NXDOMAIN { 0 } else { NXDOMAIN },
-    }
-    true
-}
-
-const NXDOMAIN: u8 = 3;
-
-/// Distance of the seeds of two sockets: odd and without pattern, so that consecutive seeds of a user (1,
-/// 2, 3) do not give the same ones.
-const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Separates the random stream of connections from that of queries.
-const CONNECTION_STEP: u64 = 0xD1B5_4A32_D192_ED03;
-
 /// How many bytes longer than it is a message is declared to be, on command.
 pub(crate) const WRONG_LENGTH_BY: usize = 16;
 
@@ -499,158 +369,4 @@ pub(crate) const KEEP_BACK_NS: u64 = 50_000_000;
 pub(crate) const DRIBBLE_NS: u64 = 200_000;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn share(value: f64) -> Share {
-        Share::new(value).unwrap()
-    }
-
-    fn every_fault(each: f64) -> Faults {
-        Faults {
-            loss: share(each),
-            duplicate: share(each),
-            wrong_id: share(each),
-            wrong_question: share(each),
-            wrong_answer: share(each),
-            garbage: share(each),
-            reset: share(each),
-            ..Faults::default()
-        }
-    }
-
-    fn every_fault_of_connections(each: f64) -> Faults {
-        Faults {
-            cut: share(each),
-            wrong_length: share(each),
-            dribble: share(each),
-            reorder: share(each),
-            server_error: share(each),
-            stream_reset: share(each),
-            goaway: share(each),
-            ..Faults::default()
-        }
-    }
-
-    fn draws(faults: &Faults, stream: u64, count: usize) -> Vec<Decision> {
-        let mut decider = faults.decider(stream).unwrap();
-        (0..count).map(|_| decider.decide()).collect()
-    }
-
-    #[test]
-    fn without_faults_nothing_is_done_to_any_query() {
-        assert!(draws(&Faults::default(), 0, 1000).iter().all(|d| *d == Decision::default()));
-    }
-
-    #[test]
-    fn the_same_seed_decides_the_same_and_another_does_not() {
-        let faults =
-            Faults { delay: Some(Delay::Exponential { mean: Duration::from_millis(1) }), ..every_fault(0.1) };
-        assert_eq!(draws(&faults, 0, 2000), draws(&faults, 0, 2000));
-        assert_ne!(draws(&faults, 0, 2000), draws(&faults, 1, 2000));
-        assert_ne!(draws(&faults, 0, 2000), draws(&Faults { seed: 1, ..faults.clone() }, 0, 2000));
-    }
-
-    #[test]
-    fn each_fault_takes_its_share_of_all_queries() {
-        for faults in [every_fault(0.1), every_fault_of_connections(0.1)] {
-            let decisions = draws(&faults, 7, 100_000);
-            for (_, fault) in faults.shares().into_iter().filter(|(share, _)| share.0 > 0.0) {
-                let count = decisions.iter().filter(|decision| decision.fault == Some(fault)).count();
-                // 10,000 expected, standard deviation 95.
-                assert!((9_500..10_500).contains(&count), "{fault:?}: {count}");
-            }
-        }
-    }
-
-    #[test]
-    fn connections_draw_their_faults_without_changing_those_of_queries() {
-        let with = Faults { silent: share(0.2), tls_alert: share(0.3), ..every_fault(0.1) };
-        assert_eq!(draws(&with, 0, 2000), draws(&every_fault(0.1), 0, 2000));
-        let mut decider = with.decider(0).unwrap();
-        let drawn: Vec<_> = (0..10_000).map(|_| decider.decide_connection()).collect();
-        for (fault, expected) in
-            [(Some(ConnectionFault::Silent), 2_000), (Some(ConnectionFault::TlsAlert), 3_000), (None, 5_000)]
-        {
-            let count = drawn.iter().filter(|drawn| **drawn == fault).count();
-            assert!((expected - 300..expected + 300).contains(&count), "{fault:?}: {count}");
-        }
-        let over = Faults { silent: share(0.7), no_handshake: share(0.7), ..Faults::default() };
-        assert_eq!(over.validate(), Err(FaultsError::ConnectionsOver100 { percent: 140.0 }));
-        let never = Faults { close_after: Some(0), ..Faults::default() };
-        assert_eq!(never.validate(), Err(FaultsError::CloseAfter));
-    }
-
-    #[test]
-    fn the_first_queries_may_get_right_answers() {
-        let faults = Faults { wrong_answer: share(0.5), wrong_answer_after: 1_000, ..Faults::default() };
-        let wrong =
-            |decisions: &[Decision]| decisions.iter().filter(|decision| decision.fault.is_some()).count();
-        let drawn = draws(&faults, 0, 3_000);
-        assert_eq!(wrong(&drawn[..1_000]), 0);
-        assert!((900..1_100).contains(&wrong(&drawn[1_000..])));
-    }
-
-    #[test]
-    fn shares_of_100_percent_leave_no_query_out() {
-        let all = Faults { loss: share(0.3), garbage: share(0.7), ..Faults::default() };
-        assert!(draws(&all, 0, 10_000).iter().all(|decision| decision.fault.is_some()));
-    }
-
-    #[test]
-    fn impossible_faults_are_refused_with_the_reason() {
-        let over = every_fault(0.2).validate().unwrap_err();
-        assert_eq!(over, FaultsError::Over100 { percent: 140.0 });
-        let ms = Duration::from_millis;
-        let stall = Faults { stall: Some(Stall { from: ms(2), to: ms(1) }), ..Faults::default() };
-        assert_eq!(stall.validate(), Err(FaultsError::Stall));
-        let impossible = [
-            Delay::Fixed(Duration::from_secs(3601)),
-            Delay::Uniform { from: ms(2), to: ms(1) },
-            Delay::Exponential { mean: ms(0) },
-            Delay::LogNormal { median: ms(0), sigma: 1.0 },
-            Delay::LogNormal { median: ms(1), sigma: -1.0 },
-            Delay::LogNormal { median: ms(1), sigma: f64::NAN },
-        ];
-        for delay in impossible {
-            let faults = Faults { delay: Some(delay), ..Faults::default() };
-            assert!(matches!(faults.validate(), Err(FaultsError::Delay { .. })), "{delay:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_corrupted_response_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
-            let mut wire = Vec::new();
-            dnsdyno_wire::encode_name(if name.is_empty() { b"." } else { name.as_bytes() }, &mut wire).unwrap();
-            let mut query = Vec::new();
-            dnsdyno_wire::QueryForm::default().encode(&wire, 1, &mut query);
-            dnsdyno_wire::patch_id(&mut query, seed as u16);
-            let mut whole = b"kept".to_vec();
-            crate::answer::answer(&crate::answer::Rule::default(), &query, crate::answer::Via::Udp, &mut whole);
-            let right = dnsdyno_wire::peek(&whole[4..]).unwrap();
-            let mut decider = Faults { seed, ..Faults::default() }.decider(0).unwrap();
-            let mut corrupted = |fault| {
-                let mut bytes = whole.clone();
-                assert!(decider.corrupt(fault, &mut bytes, 4));
-                assert_eq!(&bytes[..4], b"kept");
-                bytes.split_off(4)
-            };
-            let wrong_id = corrupted(Fault::WrongId);
-            let peek = dnsdyno_wire::peek(&wrong_id).unwrap();
-            prop_assert_eq!((peek.id, peek.question), (right.id ^ 0x8000, right.question));
-            let wrong_question = corrupted(Fault::WrongQuestion);
-            let peek = dnsdyno_wire::peek(&wrong_question).unwrap();
-            prop_assert_eq!(peek.id, right.id);
-            prop_assert!(!dnsdyno_wire::same_question(peek.question, right.question));
-            let wrong_answer = corrupted(Fault::WrongAnswer);
-            let peek = dnsdyno_wire::peek(&wrong_answer).unwrap();
-            prop_assert_eq!((peek.id, peek.question), (right.id, right.question));
-            let digest = |bytes: &[u8]| dnsdyno_wire::AnswerDigest::of(bytes).unwrap();
-            prop_assert_ne!(digest(&wrong_answer), digest(&whole[4..]));
-            let garbage = corrupted(Fault::Garbage);
-            prop_assert!(dnsdyno_wire::peek(&garbage).is_err() && !garbage.is_empty());
-        }
-    }
-}
+mod tests;

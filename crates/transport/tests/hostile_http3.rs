@@ -1,143 +1,23 @@
-//! DoH/3 against a server that does what RFC 9114 and RFC 9204 forbid, and what nobody expects. What it sends is
-//! written here octet by octet.
+//! DoH/3 against a server that does what RFC 9114 and RFC 9204 forbid, and what nobody expects.
 
 mod hostile;
+#[path = "hostile/http3.rs"]
+mod http3;
+#[path = "hostile/http3_ends.rs"]
+mod http3_ends;
 
 use dnsdyno_measure::{ConnectionEnd, StreamFailure};
-use dnsdyno_transport::quic::Doh3Transport;
 use dnsdyno_transport::{ConnectionEvent, Description, Transport};
-use hostile::quic::{Server, Wire};
-use hostile::{Meeting, answer, description, within_bound};
-use quinn_proto::{Connection, Dir, StreamId, TransportConfig, VarInt};
+use quinn_proto::{Dir, TransportConfig, VarInt};
 
-type Doh3 = Meeting<Doh3Transport>;
-
-/// A frame.
-fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
-    [&[kind], &length(payload.len())[..], payload].concat()
-}
-
-/// An integer of two octets.
-fn length(value: usize) -> [u8; 2] {
-    (value as u16 | 0x4000).to_be_bytes()
-}
-
-/// The head of a response with a DNS message: entries 25 and 44 of the static table.
-fn head() -> Vec<u8> {
-    frame(HEADERS, b"\0\0\xd9\xec")
-}
-
-/// A head with this status, content type, and content length, as literals.
-fn head_with(status: &str, kind: &str, length: &str) -> Vec<u8> {
-    let mut section = b"\0\0".to_vec();
-    for (name, value) in [(24u8, status), (44, kind), (4, length)] {
-        if !value.is_empty() {
-            section.push(0x50 | name.min(15));
-            section.extend((name >= 15).then(|| name - 15));
-            section.push(value.len() as u8);
-            section.extend_from_slice(value.as_bytes());
-        }
-    }
-    frame(HEADERS, &section)
-}
-
-fn data(bytes: &[u8]) -> Vec<u8> {
-    frame(DATA, bytes)
-}
-
-/// A good response.
-fn response() -> Vec<u8> {
-    [head(), data(&answer(0))].concat()
-}
-
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const DNS: &str = "application/dns-message";
-
-/// The beginning of a control stream, without settings.
-const CONTROL: &[u8] = b"\x00\x04\x00";
-
-fn usual(_: &mut TransportConfig) {}
-
-/// How a stream of the server ends.
-#[derive(Clone, Copy)]
-enum Then {
-    Stay,
-    Finish,
-    Reset(u32),
-}
-
-fn say(quic: &mut Connection, stream: StreamId, bytes: &[u8], then: Then, wire: &mut Wire<'_>) {
-    let written = quic.send_stream(stream).write(bytes).unwrap_or(0);
-    assert_eq!(written, bytes.len(), "it fits the windows");
-    match then {
-        Then::Stay => {}
-        Then::Finish => quic.send_stream(stream).finish().unwrap(),
-        Then::Reset(code) => {
-            // Otherwise nothing of it would be sent.
-            wire.flush(quic, true);
-            quic.send_stream(stream).reset(VarInt::from_u32(code)).unwrap();
-        }
-    }
-}
-
-/// A server that opens these streams, and then answers each query with these octets.
-fn serving(streams: Vec<(Vec<u8>, Then)>, response: (Vec<u8>, Then)) -> Server {
-    let mut is_first = true;
-    Server::start(b"h3", usual, move |quic, stream, wire| {
-        if std::mem::replace(&mut is_first, false) {
-            for (bytes, then) in &streams {
-                let own = quic.streams().open(Dir::Uni).expect("the client allows it");
-                say(quic, own, bytes, *then, wire);
-            }
-        }
-        let (bytes, then) = &response;
-        say(quic, stream, bytes, *then, wire);
-    })
-}
-
-/// The same with a good control stream; the first query gets `first`, all others a good response.
-fn answering(first: Vec<u8>, then: Then) -> Server {
-    let mut number = 0;
-    Server::start(b"h3", usual, move |quic, stream, wire| {
-        number += 1;
-        if number == 1 {
-            let own = quic.streams().open(Dir::Uni).expect("the client allows it");
-            say(quic, own, CONTROL, Then::Stay, wire);
-            say(quic, stream, &first, then, wire);
-        } else {
-            say(quic, stream, &response(), Then::Finish, wire);
-        }
-    })
-}
-
-fn words_about(meeting: &mut Doh3, about: &str) -> String {
-    let all = meeting.transport.explanations();
-    let one = all.iter().find(|one| one.about == about);
-    one.unwrap_or_else(|| panic!("nothing about {about}: {all:?}")).words.clone()
-}
-
-/// How the connection of one query ends: counted, told to the server, and said.
-fn end_of(server: &Server) -> (ConnectionEnd, u64, String) {
-    let mut meeting = Doh3::begin(&description(server.address));
-    meeting.ask(1);
-    let ConnectionEvent::Ended { end, .. } = meeting.until_end() else { panic!("{:?}", meeting.seen) };
-    let words = words_about(&mut meeting, &format!("connection.{}", end.key()));
-    meeting.until("the close at the server", |_| !server.closes.lock().unwrap().is_empty());
-    let code = server.closes.lock().unwrap()[0];
-    (end, code, words)
-}
-
-#[track_caller]
-fn ends_with(what: &str, server: &Server, code: u64) {
-    let (end, told, words) = end_of(server);
-    let expected = if code == EXCESSIVE_LOAD { ConnectionEnd::Excess } else { ConnectionEnd::Protocol };
-    assert_eq!((end, told), (expected, code), "{what}: {words}");
-    assert!(
-        words.starts_with("the server sent ") && words.contains(&format!("({code:#x})")),
-        "{what}: {words}"
-    );
-}
+use hostile::quic::Server;
+use hostile::{answer, description, within_bound};
+use http3::{
+    CLOSED_CRITICAL_STREAM, CONTROL, DECODER_STREAM_ERROR, DECOMPRESSION_FAILED, DNS, Doh3,
+    ENCODER_STREAM_ERROR, EXCESSIVE_LOAD, FRAME_ERROR, FRAME_UNEXPECTED, HEADERS, ID_ERROR, MISSING_SETTINGS,
+    SETTINGS_ERROR, STREAM_CREATION_ERROR, Then, answering, data, ends_with, frame, head, head_with, length,
+    response, say, serving, usual, words_about,
+};
 
 #[test]
 fn each_violation_over_a_stream_of_the_server_ends_the_connection_with_its_code() {
@@ -441,95 +321,6 @@ fn what_a_server_may_send_beside_its_response_is_skipped() {
     });
 }
 
-#[test]
-fn after_goaway_no_query_is_sent_and_those_that_were_not_processed_are_told() {
-    // A GOAWAY, and how many of four queries are answered.
-    let cases: [(&[u8], usize); 6] = [
-        (b"\x07\x01\x00", 0),
-        (b"\x07\x01\x08", 2),
-        (b"\x07\x01\x10", 4),
-        (b"\x07\x08\xff\xff\xff\xff\xff\xff\xff\xfc", 4),
-        (b"\x07\x01\x0c\x07\x01\x04", 1),
-        (b"\x07\x01\x04\x07\x01\x04", 1),
-    ];
-    for (goaway, answered) in cases {
-        within_bound(move || {
-            let mut number = 0;
-            let server = Server::start(b"h3", usual, move |quic, stream, wire| {
-                number += 1;
-                if number <= answered {
-                    wire.unsent.push((stream, response()));
-                }
-                if number == 4 {
-                    let own = quic.streams().open(Dir::Uni).expect("the client allows it");
-                    say(quic, own, &[CONTROL, goaway].concat(), Then::Stay, wire);
-                    wire.flush(quic, true);
-                }
-            });
-            let mut meeting = Doh3::begin(&description(server.address));
-            (1..=4).for_each(|id| meeting.ask(id));
-            meeting.until("the GOAWAY", |seen| seen.stream_failures.len() == 4 - answered);
-            assert!(meeting.seen.stream_failures.iter().all(|why| *why == StreamFailure::GoneAway));
-            if answered < 4 {
-                assert!(words_about(&mut meeting, "stream.gone_away").contains("GOAWAY"));
-            }
-            if answered == 0 {
-                let end = ConnectionEvent::Ended { end: ConnectionEnd::GoneAway, answers: 0 };
-                assert_eq!(meeting.until_end(), end);
-                return;
-            }
-            // Its other queries are answered, without an end of their streams yet.
-            while meeting.transport.next_client().is_ok() {
-                meeting.turn();
-            }
-            assert!(meeting.seen.end().is_none());
-        });
-    }
-}
-
-#[test]
-fn a_connection_ends_once_the_last_query_before_goaway_is_answered() {
-    within_bound(|| {
-        let server = Server::start(b"h3", usual, move |quic, stream, wire| {
-            let own = quic.streams().open(Dir::Uni).expect("the client allows it");
-            say(quic, own, &[CONTROL, b"\x07\x01\x04"].concat(), Then::Stay, wire);
-            wire.flush(quic, true);
-            say(quic, stream, &response(), Then::Finish, wire);
-        });
-        let mut meeting = Doh3::begin(&description(server.address));
-        meeting.ask(1);
-        let end = ConnectionEvent::Ended { end: ConnectionEnd::GoneAway, answers: 1 };
-        assert_eq!(meeting.until_end(), end);
-        meeting.until("the close at the server", |_| !server.closes.lock().unwrap().is_empty());
-        assert_eq!(*server.closes.lock().unwrap(), [NO_ERROR]);
-        // The client goes on with another connection.
-        assert!(meeting.transport.next_client().is_ok());
-    });
-}
-
-#[test]
-fn the_close_of_a_connection_is_said_with_its_code_and_the_reason_of_the_server() {
-    within_bound(|| {
-        for (code, end, part) in [
-            (0x100, ConnectionEnd::ByServer, ""),
-            (0x107, ConnectionEnd::Error, "H3_EXCESSIVE_LOAD (0x107): too\\u{1b}[31m busy"),
-            (0x0, ConnectionEnd::Error, "error code 0x0"),
-        ] {
-            let server = Server::start(b"h3", usual, move |quic, _, _| {
-                let reason = bytes::Bytes::from_static(b"too\x1b[31m busy");
-                quic.close(std::time::Instant::now(), VarInt::from_u32(code), reason);
-            });
-            let mut meeting = Doh3::begin(&description(server.address));
-            meeting.ask(1);
-            assert_eq!(meeting.until_end(), ConnectionEvent::Ended { end, answers: 0 });
-            if !part.is_empty() {
-                let words = words_about(&mut meeting, "connection.error");
-                assert!(words.contains(part), "{words}");
-            }
-        }
-    });
-}
-
 /// A server that sends these octets again and again over a stream of its own, or over that of a query.
 fn flooding(beginning: Vec<u8>, repeated: Vec<u8>, is_own: bool) -> Server {
     let mut is_first = true;
@@ -604,45 +395,3 @@ fn responses_without_end_are_held_up_to_a_bound() {
         });
     }
 }
-
-#[test]
-fn a_reset_after_the_timeout_of_its_query_does_not_end_another_query() {
-    within_bound(|| {
-        let mut streams = Vec::new();
-        let server = Server::start(b"h3", usual, move |quic, stream, wire| {
-            streams.push(stream);
-            match streams[..] {
-                [_, second, _] => drop(quic.send_stream(second).reset(VarInt::from_u32(0x102))),
-                [first, _, third, fourth] => {
-                    for stream in [third, fourth, first] {
-                        say(quic, stream, &response(), Then::Finish, wire);
-                    }
-                }
-                _ => {}
-            }
-        });
-        let limit = Description { queries_each: Some(4), ..description(server.address) };
-        let mut meeting = Doh3::begin(&limit);
-        (1..=2).for_each(|id| meeting.ask(id));
-        meeting.expire(2);
-        meeting.ask(3);
-        meeting.until("the reset", |seen| !seen.stream_failures.is_empty());
-        meeting.ask(4);
-        let end = ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 3 };
-        assert_eq!(meeting.until_end(), end, "{:?}", meeting.seen);
-    });
-}
-
-// RFC 9114, 8.1; RFC 9204, 6.
-const NO_ERROR: u64 = 0x100;
-const STREAM_CREATION_ERROR: u64 = 0x103;
-const CLOSED_CRITICAL_STREAM: u64 = 0x104;
-const FRAME_UNEXPECTED: u64 = 0x105;
-const FRAME_ERROR: u64 = 0x106;
-const EXCESSIVE_LOAD: u64 = 0x107;
-const ID_ERROR: u64 = 0x108;
-const SETTINGS_ERROR: u64 = 0x109;
-const MISSING_SETTINGS: u64 = 0x10a;
-const DECOMPRESSION_FAILED: u64 = 0x200;
-const ENCODER_STREAM_ERROR: u64 = 0x201;
-const DECODER_STREAM_ERROR: u64 = 0x202;
