@@ -223,7 +223,7 @@ fn each_encrypted_transport_is_asked_at_its_own_port() {
     experiment(&work, "-o out").gives(0);
     let results = results(&work, "out");
     let cells = results["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 12 + 16, "DoQ is of one of the servers");
+    assert_eq!(cells.len(), 12 + 20, "DoQ and DoH/3 are of one of the servers");
     for cell in cells {
         assert_eq!(cell["answered_share"]["median"].as_f64(), Some(1.0), "{cell:#}");
         let (server, load) = (cell["server"].as_str().unwrap(), cell["load"].as_str().unwrap());
