@@ -226,28 +226,8 @@ impl Sender {
                 continue;
             }
             remaining -= self.batch.len();
-            if transactions.trace.is_some() {
-                transactions.mark_traced(number, &mut self.batch);
-            }
-            let sent_ns = transport.now_ns();
-            let sent = transport.send(channel, &self.batch);
-            let (accepted, rest) = self.places.split_at(sent.accepted);
-            if let Some(count) = self.sent_by_channel.get_mut(channel) {
-                *count += accepted.len() as u64;
-            }
-            if self.first_send.is_none() && sent.accepted > 0 {
-                let first = transactions.groups.all[number].waiting.front().filter(|_| pace.is_open());
-                self.first_send =
-                    Some(FirstSend { due_ns: first.map_or(0, |query| query.due.intended_ns), sent_ns });
-            }
-            if transactions.trace.is_some() {
-                transactions.trace_sent(number, channel, accepted, &self.batch, sent_ns);
-            }
-            transactions.note_sent(number, accepted, &self.batch, sent_ns);
-            if transactions.expects_responses() {
-                rest.iter().rev().for_each(|place| transactions.table.give_back(channel, *place));
-            }
-            match sent.stopped {
+            let (sent_ns, stopped) = self.send_batch(transport, pace, transactions, number, channel);
+            match stopped {
                 None => {}
                 Some(Stopped::Full) => return Some(NotSentReason::SendBufferFull),
                 Some(Stopped::Later(reason)) => return Some(reason),
@@ -263,6 +243,40 @@ impl Sender {
             }
         }
         None
+    }
+
+    /// Sends the batch over a channel, and notes what was sent. Returns when that was, and what stopped the rest.
+    #[inline]
+    fn send_batch<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        pace: &Pace,
+        transactions: &mut Transactions<'_>,
+        number: usize,
+        channel: usize,
+    ) -> (u64, Option<Stopped>) {
+        if transactions.trace.is_some() {
+            transactions.mark_traced(number, &mut self.batch);
+        }
+        let sent_ns = transport.now_ns();
+        let sent = transport.send(channel, &self.batch);
+        let (accepted, rest) = self.places.split_at(sent.accepted);
+        if let Some(count) = self.sent_by_channel.get_mut(channel) {
+            *count += accepted.len() as u64;
+        }
+        if self.first_send.is_none() && sent.accepted > 0 {
+            let first = transactions.groups.all[number].waiting.front().filter(|_| pace.is_open());
+            self.first_send =
+                Some(FirstSend { due_ns: first.map_or(0, |query| query.due.intended_ns), sent_ns });
+        }
+        if transactions.trace.is_some() {
+            transactions.trace_sent(number, channel, accepted, &self.batch, sent_ns);
+        }
+        transactions.note_sent(number, accepted, &self.batch, sent_ns);
+        if transactions.expects_responses() {
+            rest.iter().rev().for_each(|place| transactions.table.give_back(channel, *place));
+        }
+        (sent_ns, sent.stopped)
     }
 
     /// The channel that sends the first query of a queue, and how many queries it can send; or why none can.

@@ -67,7 +67,7 @@ impl Visitor for Run<'_> {
     type Out = Result<FinishedRun, RunError>;
 
     fn visit<T: Transport + Send>(self, transports: Vec<T>) -> Self::Out {
-        let Run { plan, loaded, kind, own_files, control, .. } = self;
+        let Run { plan, loaded, kind, own_files, control, learned, .. } = self;
         let cpus = if kind == Kind::Sim { Vec::new() } else { cpus_of(plan) };
         let feeding = self.replay.map(|replay| replay.start(plan, control, kind == Kind::Sim)).transpose()?;
         feeding.iter().for_each(Feeding::wait);
@@ -105,13 +105,12 @@ impl Visitor for Run<'_> {
             strips_edns: plan.connections.strips_edns,
             start_unix_ns: start.unix_ns,
             query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
-            known_answers: self.learned.map(|learned| &learned.answers),
+            known_answers: learned.map(|learned| &learned.answers),
             trace: None,
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
         let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
-        let learned = self.learned;
         let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
         let folder = recording.recording.recorder.folder();
         let trace_writing = tracing.as_mut().map(|tracing| tracing.begin(folder));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, Experiment, Found, Next, Outcome};
 use dnsdyno_lab::VethPair;
+use dnsdyno_plan::Draft;
 use dnsdyno_report::answer;
 use dnsdyno_runner::{Control, FinishedRun, Keep, RunError, RunJob, Runner, StopCause};
 use dnsdyno_sys::thread::allowed_cpus;
@@ -161,7 +162,7 @@ impl<'a> Maker<'a> {
             if self.stop.cause().is_some() {
                 return Ok(());
             }
-            let folder = match self.setup.ways.get(cell.load) {
+            let folder = match self.setup.loads.get(cell.load).map(|load| &load.way) {
                 Some(LoadMethod::Search(_)) => journal.go_on(&why)?,
                 _ => journal.begin(&why)?,
             };
@@ -203,17 +204,9 @@ impl<'a> Maker<'a> {
         let name = |names: Option<&String>| names.cloned().unwrap_or_default();
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
-        let mut draft = self.setup.draft(cell.load, "", standing.is_allowed);
-        draft.server = Some(standing.target_over(draft.transport));
-        // A file that a command of the experiment makes is in a folder that is known now.
-        draft.queries = draft.queries.map(|path| standing.filled(&path));
-        let words_of = |word: &Masked| match word.exposed() == AUTO {
-            true => standing.watched().into_iter().map(Masked::from).collect(),
-            false => vec![Masked::from(standing.filled(word.exposed()))],
-        };
-        draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
-        draft.name = Some(format!("{subject} {load}"));
-        let way = self.setup.ways.get(cell.load).unwrap_or(&LoadMethod::Run);
+        let draft = Draft { name: Some(format!("{subject} {load}")), ..self.draft(cell.load, standing) };
+        let how = self.setup.loads.get(cell.load);
+        let way = how.map_or(&LoadMethod::Run, |how| &how.way);
         let is_event =
             |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, LoadMethod::Search(_));
         let events: Vec<Planned> = self.setup.events.iter().filter(is_event).cloned().collect();
@@ -221,7 +214,7 @@ impl<'a> Maker<'a> {
         if let Err(error) = standing.restore_paths() {
             return Ok(Ran::Failed(format!("{subject}: its path cannot be restored: {error}")));
         }
-        if let Some(before) = self.setup.befores.get(cell.load).and_then(Option::as_ref) {
+        if let Some(before) = how.and_then(|how| how.before.as_ref()) {
             let queries = draft.queries.as_deref().map(Path::new);
             match standing.make_before(before, &self.starter.cpus.generator, queries)? {
                 Some(_) if self.stop.cause().is_some() => return Ok(Ran::Stopped),
@@ -269,10 +262,24 @@ impl<'a> Maker<'a> {
         })
     }
 
+    /// The options of a run of a load at a server that stands: what was known of it only now is filled in.
+    fn draft(&self, load: usize, standing: &Standing) -> Draft {
+        let mut draft = self.setup.draft(load, "", standing.is_allowed);
+        draft.server = Some(standing.target_over(draft.transport));
+        // A file that a command of the experiment makes is in a folder that is known now.
+        draft.queries = draft.queries.map(|path| standing.filled(&path));
+        let words_of = |word: &Masked| match word.exposed() == AUTO {
+            true => standing.watched().into_iter().map(Masked::from).collect(),
+            false => vec![Masked::from(standing.filled(word.exposed()))],
+        };
+        draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
+        draft
+    }
+
     /// Makes a run of ours.
     fn measured(
         &mut self,
-        draft: &dnsdyno_plan::Draft,
+        draft: &Draft,
         why: &str,
         folder: &Path,
         standing: &Standing,

@@ -16,7 +16,7 @@ use super::load_file::{AnswersWord, LoadTable};
 use super::text::Text;
 use super::timetable::{Action, Event};
 use super::values::{bounded, named, relative};
-use super::way::{Before, LoadMethod};
+use super::way::{Before, LoadMethod, LoadSetup};
 
 /// The names of the loads.
 pub(super) fn load_names(tables: &[LoadTable]) -> Result<Vec<String>, String> {
@@ -49,7 +49,7 @@ pub(super) struct Common<'a> {
 }
 
 /// A load, checked as a plan at each server that has an address, or at this host.
-pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, String> {
+pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<(LoadOf, LoadSetup), String> {
     let Common { file, folder, watch, events, subjects, kinds, runner } = *common;
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
@@ -99,7 +99,7 @@ pub(super) fn load(table: &LoadTable, common: &Common<'_>) -> Result<Load, Strin
         strictness.steady_permille = steady(asked, is_even).map_err(wrong)?;
         of = LoadOf { lasts_ns, strictness, ..of };
     }
-    Ok(Load { of, draft, way, before })
+    Ok((of, LoadSetup { draft, way, before }))
 }
 
 /// Takes the files of a load from the folder of the experiment, and gives it queries where it names none.
@@ -146,15 +146,6 @@ fn numbers_of(names: &[String], subjects: &[Subject]) -> Result<Vec<usize>, Stri
 /// Whether a file is made by a command of the experiment, in a folder that is known when it runs.
 fn is_made(path: &str) -> bool {
     path.starts_with('{')
-}
-
-/// A load, checked.
-pub(super) struct Load {
-    pub(super) of: LoadOf,
-    /// The options of its runs, but for the server.
-    pub(super) draft: Draft,
-    pub(super) way: LoadMethod,
-    pub(super) before: Option<Before>,
 }
 
 /// Checks a run at each server that has an address, and at this host; returns how long it lasts at most, where the

@@ -21,11 +21,11 @@ use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord, TuneTable};
 use super::given::Given;
 use super::kind::{Kind, Started};
-use super::loads::{Common, Load, load, load_names, watch};
+use super::loads::{Common, load, load_names, watch};
 use super::subjects::{Helper, LeftOut, Subjects, helpers, subjects};
 use super::timetable::{Event, Known, events};
 use super::values::{bounded, duration};
-use super::way::{Before, LoadMethod};
+use super::way::LoadSetup;
 
 /// An experiment, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -50,12 +50,8 @@ pub struct Setup {
     pub(super) left_out: Vec<LeftOut>,
     /// Servers that are started before each subject, and are not measured.
     pub(super) helpers: Vec<Helper>,
-    /// By number of the load: the options of its runs, but for the server.
-    pub(super) drafts: Vec<Draft>,
-    /// By number of the load: how it is put on the servers.
-    pub(super) ways: Vec<LoadMethod>,
-    /// By number of the load: what is done before each run of it.
-    pub(super) befores: Vec<Option<Before>>,
+    /// By number of the load.
+    pub(super) loads: Vec<LoadSetup>,
     pub(super) events: Vec<Event>,
     /// What `dnsdyno tune` does with the file.
     pub(super) tune: Option<TuneTable>,
@@ -113,7 +109,7 @@ impl Setup {
 
     /// The options of a run of a load, at a server.
     pub(super) fn draft(&self, load: usize, server: &str, is_allowed: bool) -> Draft {
-        let draft = self.drafts.get(load).cloned().unwrap_or_default();
+        let draft = self.loads.get(load).map(|load| load.draft.clone()).unwrap_or_default();
         Draft { server: Some(server.to_owned()), i_may_load_this_server: is_allowed.then_some(true), ..draft }
     }
 }
@@ -146,7 +142,6 @@ fn checked(
         helpers: &names,
     };
     let events = events(&file.event, &known)?;
-    let (mut loads, mut drafts, mut ways, mut befores) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let common = Common {
         file,
         folder,
@@ -156,16 +151,11 @@ fn checked(
         kinds: &kinds,
         runner,
     };
-    for table in &file.load {
-        let Load { of, draft, way, before } = load(table, &common)?;
-        loads.push(of);
-        drafts.push(draft);
-        ways.push(way);
-        befores.push(before);
-    }
+    let loads: Vec<_> = file.load.iter().map(|table| load(table, &common)).collect::<Result<_, _>>()?;
+    let (of_loads, loads) = loads.into_iter().unzip();
     let design = Design {
         subjects,
-        loads,
+        loads: of_loads,
         order: match file.order {
             Some(OrderWord::RandomBlocks) => Order::RandomBlocks,
             Some(OrderWord::InTurn) | None => Order::InTurn,
@@ -191,9 +181,7 @@ fn checked(
         subjects: kinds,
         left_out,
         helpers,
-        drafts,
-        ways,
-        befores,
+        loads,
         events,
         tune: file.tune.clone(),
         identity,

@@ -59,13 +59,14 @@ fn commands(setup: &Setup) -> Vec<String> {
             of_server(&format!("server {}", subject.name), started, &mut lines);
         }
     }
-    for (before, load) in setup.befores.iter().zip(&setup.design.loads) {
-        if let Some(before) = before {
+    let loads = || setup.loads.iter().zip(&setup.design.loads);
+    for (how, load) in loads() {
+        if let Some(before) = &how.before {
             of_shell(&format!("load {}, before each run", load.name), &before.command, &mut lines);
         }
     }
-    for (way, load) in setup.ways.iter().zip(&setup.design.loads) {
-        if let LoadMethod::Program(program) = way {
+    for (how, load) in loads() {
+        if let LoadMethod::Program(program) = &how.way {
             of_shell(&format!("load {}", load.name), &program.command, &mut lines);
         }
     }

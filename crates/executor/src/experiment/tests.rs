@@ -14,7 +14,7 @@ use super::keys::fields_of;
 use super::kind::Kind;
 use super::load_file::{FindTable, LoadKeys};
 use super::timetable::Action;
-use super::way::LoadMethod;
+use super::way::{LoadMethod, LoadSetup};
 use super::{Given, Setup, summary};
 
 fn root() -> std::path::PathBuf {
@@ -83,7 +83,7 @@ fn every_experiment_of_the_project_has_runs_enough_to_tell_a_difference_from_noi
 fn ramps_of_the_full_scale_take_a_minute_at_least() {
     let mut ramps = 0;
     for (name, _, setup) in shipped().into_iter().filter(|(_, full, _)| *full) {
-        for ((draft, way), load) in setup.drafts.iter().zip(&setup.ways).zip(&setup.design.loads) {
+        for (LoadSetup { draft, way, .. }, load) in setup.loads.iter().zip(&setup.design.loads) {
             let is_ramp =
                 matches!(way, LoadMethod::Search(options) if options.method.as_deref() == Some("ramp"));
             if is_ramp || draft.ramp.is_some() {
@@ -110,7 +110,7 @@ fn content_servers_caches_threads_and_the_kernel_are_in_one_file() {
     let subjects = setup.design.subjects.iter().map(|subject| subject.name.as_str());
     let mut names = subjects.chain(setup.left_out.iter().map(|one| one.name.as_str()));
     assert!(names.any(|name| name == "in-kernel"));
-    assert!(setup.drafts.iter().any(|draft| draft.rate.as_deref() == Some("2M")));
+    assert!(setup.loads.iter().any(|load| load.draft.rate.as_deref() == Some("2M")));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn what_is_done_before_a_run_and_the_file_that_it_makes_are_filled_in_when_it_ru
         |load: &str| setup(&format!("{NSD}[[load]]\nname = \"warm\"\nrate = 100\ncount = 10\n{load}"), false);
     let text = "queries = \"{work}/q.txt\"\nbefore = \"make {queries}\"\nwithin = \"5s\"\n";
     let found = of(text).unwrap();
-    let before = found.befores[0].as_ref().unwrap();
+    let before = found.loads[0].before.as_ref().unwrap();
     assert_eq!((before.command.as_str(), before.within.as_secs()), ("make {queries}", 5));
     assert_eq!(found.draft(0, "127.0.0.1", false).queries.as_deref(), Some("{work}/q.txt"));
     let planned = summary(&found).join("\n");
@@ -528,8 +528,8 @@ fn a_search_and_a_program_take_their_queries_of_all_runs_and_not_their_load() {
     assert_eq!((limit.kind, limit.repeats, limit.dropped), (LoadKind::Search, 1, 0));
     assert_eq!((dnsperf.kind, dnsperf.repeats, dnsperf.dropped), (LoadKind::Program, 3, 1));
     assert_eq!(dnsperf.lasts_ns, Some(20_000_000_000));
-    assert!(setup.drafts.iter().all(|draft| draft.rate.is_none() && draft.duration.is_none()));
-    assert_eq!(setup.drafts[1].ask.as_ref().map(Vec::len), Some(125), "the queries of the testbed");
+    assert!(setup.loads.iter().all(|load| load.draft.rate.is_none() && load.draft.duration.is_none()));
+    assert_eq!(setup.loads[1].draft.ask.as_ref().map(Vec::len), Some(125), "the queries of the testbed");
     let lines = summary(&setup).join("\n");
     assert!(
         lines.contains("5 runs: 1 server × (1 load × (0 + 1 repeat) and 1 load × (1 + 3 repeats))"),
@@ -542,5 +542,5 @@ fn what_is_watched_of_a_helper_is_known_when_it_runs() {
     let watch = "[run]\nfor = \"1s\"\nwatch = [\"auto\", \"process={auth.pid}\"]\n";
     let helper = "[[helper]]\nname = \"auth\"\ntemplate = \"bind\"\n";
     let setup = setup(&format!("{watch}{helper}{NSD}{LOAD}"), false).unwrap();
-    assert_eq!(setup.drafts[0].watch.as_ref().map(Vec::len), Some(2));
+    assert_eq!(setup.loads[0].draft.watch.as_ref().map(Vec::len), Some(2));
 }

@@ -36,6 +36,16 @@ pub(super) struct Program {
     pub(super) within: Duration,
 }
 
+/// How a load is put on the servers.
+#[derive(Clone, Debug)]
+pub(super) struct LoadSetup {
+    /// The options of its runs, but for the server.
+    pub(super) draft: Draft,
+    pub(super) way: LoadMethod,
+    /// What is done before each run.
+    pub(super) before: Option<Before>,
+}
+
 /// A command of the shell before each run of a load, at the place of the generator: such as one that fills a cache.
 #[derive(Clone, Debug)]
 pub(super) struct Before {

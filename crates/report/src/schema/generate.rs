@@ -96,14 +96,7 @@ fn frame() -> Value {
         ),
         "answers": or_null("AnswerCounts", "Answers, compared with the recorded ones; null where none were."),
         "explanations": list_of("Explanation", "What was behind counted failures."),
-        "generator": closed_object(json!({
-            "ok": {
-                "type": ["boolean", "null"],
-                "description": "Whether rate and loss are those of the server; null where the record has no end.",
-            },
-            "warnings": list_of("Told", "Why they may not be."),
-            "notes": list_of("Told", "What the generator met that has moved no figure."),
-        })),
+        "generator": closed_object(generator()),
         "workers": list_of("Worker", "What each worker did."),
         "connections": or_null("Connections", "Connections; null over UDP."),
         "fallback": or_null("Fallback", "Queries that could be retried over TCP; null where none could."),
@@ -130,6 +123,17 @@ fn frame() -> Value {
                              one version: later ones add properties."
         .into();
     schema
+}
+
+fn generator() -> Value {
+    json!({
+        "ok": {
+            "type": ["boolean", "null"],
+            "description": "Whether rate and loss are those of the server; null where the record has no end.",
+        },
+        "warnings": list_of("Told", "Why they may not be."),
+        "notes": list_of("Told", "What the generator met that has moved no figure."),
+    })
 }
 
 fn run() -> Value {

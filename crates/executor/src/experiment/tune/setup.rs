@@ -16,7 +16,7 @@ use crate::experiment::file::TuneTable;
 use crate::experiment::given::Given;
 use crate::experiment::kind::Kind;
 use crate::experiment::setup::{NamespaceUse, Setup};
-use crate::experiment::way::LoadMethod;
+use crate::experiment::way::{LoadMethod, LoadSetup};
 
 /// A night of tuning, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -164,9 +164,7 @@ impl TuneSetup {
             left_out: Vec::new(),
             subjects: vec![Kind::There { address, is_allowed }],
             helpers: Vec::new(),
-            drafts: vec![draft],
-            ways: vec![LoadMethod::Run],
-            befores: vec![None],
+            loads: vec![LoadSetup { draft, way: LoadMethod::Run, before: None }],
             events: Vec::new(),
             tune: None,
             identity,
