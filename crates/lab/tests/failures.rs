@@ -111,10 +111,10 @@ fn a_value_or_part_that_the_template_lacks_is_refused_with_those_it_has() {
     let spec = ServerSpec::named("unbound").expect("a template");
     let values = [("tcp-clients".to_owned(), "1".to_owned())].into();
     let error = spec.start(&ServerOptions { values, ..ServerOptions::default() }).expect_err("no such value");
-    assert!(error.to_string().contains("it has: cert_file, clients, key_file"), "{error}");
+    assert!(error.to_string().contains("it has: cert_file, clients, ip6, key_file"), "{error}");
     let parts = vec!["quic".to_owned()];
     let error = spec.start(&ServerOptions { parts, ..ServerOptions::default() }).expect_err("no such part");
-    assert!(error.to_string().contains("dot_doh, stub, zone"), "{error}");
+    assert!(error.to_string().contains("dot_doh, hierarchy, stub, zone"), "{error}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use clients::{
-    Doh, Doq, address, connect_dot, connect_tcp, connect_tls, framed, receive, run, send, start_all,
+    Doh, Doh3, Doq, address, connect_dot, connect_tcp, connect_tls, framed, receive, run, send, start_all,
     tls_config,
 };
 use common::{query, share, wait_for};
@@ -54,6 +54,7 @@ fn a_cut_response_is_half_a_response_and_then_a_reset() {
         assert!(Doh::connect(&running).await.unwrap().get(&query(0)).await.is_err());
         let error = Doq::connect(&running).await.unwrap().ask(&query(0)).await.unwrap_err();
         assert!(error.contains("error_code: 1"), "{error}");
+        assert!(Doh3::connect(&running).await.unwrap().get(&query(0)).await.is_err());
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -76,6 +77,7 @@ fn a_reset_takes_the_connection_over_every_transport() {
         assert!(Doh::connect(&running).await.unwrap().get(&query(0)).await.is_err());
         let error = Doq::connect(&running).await.unwrap().ask(&query(0)).await.unwrap_err();
         assert!(error.contains("error_code: 1"), "{error}");
+        assert!(Doh3::connect(&running).await.unwrap().get(&query(0)).await.is_err());
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -101,6 +103,9 @@ fn a_wrong_length_declares_16_bytes_too_many() {
         assert!(error.to_string().contains("protocol error"), "{error}");
         let answer = Doq::connect(&running).await.unwrap().exchange(&framed(&query(0))).await.unwrap();
         assert_eq!(usize::from(u16::from_be_bytes([answer[0], answer[1]])), answer.len() - 2 + 16);
+        // This client does not look at the length.
+        let page = Doh3::connect(&running).await.unwrap().get(&query(0)).await.unwrap();
+        assert_eq!(page.content_length.parse(), Ok(page.body.len() + 16));
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -126,6 +131,7 @@ fn a_slow_response_arrives_whole_and_byte_by_byte() {
         }
         assert_eq!(Doh::connect(&running).await.unwrap().get(&query(0)).await.unwrap().status, 200);
         Doq::connect(&running).await.unwrap().ask(&query(0)).await.unwrap();
+        assert_eq!(Doh3::connect(&running).await.unwrap().get(&query(0)).await.unwrap().status, 200);
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -152,11 +158,12 @@ fn reordered_responses_are_sent_after_the_next_one_and_the_last_one_is_sent_too(
         }
         assert_eq!(Doh::connect(&running).await.unwrap().get(&query(0)).await.unwrap().status, 200);
         Doq::connect(&running).await.unwrap().ask(&query(0)).await.unwrap();
+        assert_eq!(Doh3::connect(&running).await.unwrap().get(&query(0)).await.unwrap().status, 200);
     });
     let book = running.stop();
-    for (transport, reordered, answered) in
-        [(Transport::Tcp, 1, 3), (Transport::Dot, 1, 3), (Transport::Doh, 0, 1), (Transport::Doq, 0, 1)]
-    {
+    let over_streams = [Transport::Tcp, Transport::Dot].map(|transport| (transport, 1, 3));
+    let over_requests = [Transport::Doh, Transport::Doq, Transport::Doh3].map(|transport| (transport, 0, 1));
+    for (transport, reordered, answered) in [&over_streams[..], &over_requests].concat() {
         let counts = book.side(transport).counts;
         assert_eq!((counts.reordered, counts.answered), (reordered, answered), "{transport}");
     }
@@ -169,7 +176,7 @@ fn status_500_and_stream_resets_end_their_query_and_not_the_connection() {
         config.faults.server_error = share("50%");
         config.faults.stream_reset = share("50%");
     });
-    let (mut errors, mut resets) = (0, 0);
+    let (mut errors, mut resets, mut errors3, mut resets3) = (0, 0, 0, 0);
     run(async {
         let mut client = Doh::connect(&running).await.unwrap();
         for _ in 0..100 {
@@ -184,11 +191,21 @@ fn status_500_and_stream_resets_end_their_query_and_not_the_connection() {
                 assert!(error.contains("Reset"), "{error}");
             }
         }
+        let client = Doh3::connect(&running).await.unwrap();
+        for _ in 0..100 {
+            match client.post(&query(0)).await {
+                Ok(page) => errors3 += u64::from(page.status == 500),
+                Err(h3::error::StreamError::RemoteTerminate { .. }) => resets3 += 1,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
     });
     let book = running.stop();
-    assert_eq!((book.doh.counts.server_errors, book.doh.counts.stream_resets), (errors, resets));
-    assert_eq!((errors + resets, book.doh.connections.accepted), (100, 1));
-    assert_eq!(book.doh.statuses, [(500, errors)].into());
+    for (side, errors, resets) in [(&book.doh, errors, resets), (&book.doh3, errors3, resets3)] {
+        assert_eq!((side.counts.server_errors, side.counts.stream_resets), (errors, resets));
+        assert_eq!((errors + resets, side.connections.accepted), (100, 1));
+        assert_eq!(side.statuses, [(500, errors)].into());
+    }
     // Over QUIC there is no status: those that drew it are answered.
     assert_eq!(book.doq.counts.stream_resets + book.doq.counts.answered, 100);
     assert!(book.doq.counts.stream_resets > 20 && book.doq.counts.answered > 20);
@@ -203,10 +220,16 @@ fn after_goaway_the_response_is_sent_and_the_connection_ends() {
         assert_eq!(client.post(&query(0)).await.unwrap().status, 200);
         // The connection is closed by the server, not by a timeout.
         client.connection.await.unwrap().unwrap();
+        let client = Doh3::connect(&running).await.unwrap();
+        assert_eq!(client.post(&query(0)).await.unwrap().status, 200);
+        assert!(matches!(client.connection.closed().await, quinn::ConnectionError::ApplicationClosed(_)));
     });
-    let book = wait_for(&running, |book| book.doh.connections.ended() == 1);
-    let connections = book.doh.connections;
-    assert_eq!((connections.goaways, connections.closed_on_command, book.doh.counts.answered), (1, 1, 1));
+    let book =
+        wait_for(&running, |book| [&book.doh, &book.doh3].iter().all(|side| side.connections.ended() == 1));
+    for side in [&book.doh, &book.doh3] {
+        let connections = side.connections;
+        assert_eq!((connections.goaways, connections.closed_on_command, side.counts.answered), (1, 1, 1));
+    }
     adds_up(&running.stop());
 }
 
@@ -236,6 +259,14 @@ fn each_connection_is_closed_regularly_after_so_many_responses() {
             panic!("not closed by the server");
         };
         assert_eq!(close.error_code, 0u32.into());
+        let doh3 = Doh3::connect(&running).await.unwrap();
+        for _ in 0..3 {
+            assert_eq!(doh3.get(&query(0)).await.unwrap().status, 200);
+        }
+        let quinn::ConnectionError::ApplicationClosed(close) = doh3.connection.closed().await else {
+            panic!("not closed by the server");
+        };
+        assert_eq!(close.error_code.into_inner(), h3::error::Code::H3_NO_ERROR.value());
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -261,6 +292,8 @@ fn silent_connections_read_everything_and_send_nothing() {
         assert!(tokio::time::timeout(quiet, doh.get(&query(0))).await.is_err());
         let doq = Doq::connect(&running).await.unwrap();
         assert!(tokio::time::timeout(Duration::from_millis(30), doq.ask(&query(0))).await.is_err());
+        let doh3 = Doh3::connect(&running).await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(30), doh3.get(&query(0))).await.is_err());
     });
     let book = running.stop();
     for transport in &Transport::ALL[1..] {
@@ -297,16 +330,23 @@ fn a_handshake_can_be_refused_or_ignored() {
                     assert!(is_alert && error.contains("ConnectionClosed"), "{error}");
                 }
             }
+            match tokio::time::timeout(quiet, Doh3::connect(&running)).await {
+                Err(_) => assert!(!is_alert),
+                Ok(connected) => {
+                    let error = connected.err().unwrap_or_default();
+                    assert!(is_alert && error.contains("ConnectionClosed"), "{error}");
+                }
+            }
             // Over TCP there is no handshake to spoil.
             let mut tcp = connect_tcp(&running).await;
             send(&mut tcp, &query(5)).await.unwrap();
             assert_eq!(receive(&mut tcp).await.unwrap()[1], 5);
         });
         let book = wait_for(&running, |book| {
-            [&book.dot, &book.doh, &book.doq].iter().all(|side| side.connections.ended() == 1)
+            Transport::ALL[2..].iter().all(|transport| book.side(*transport).connections.ended() == 1)
         });
-        for side in [&book.dot, &book.doh, &book.doq] {
-            let connections = side.connections;
+        for transport in &Transport::ALL[2..] {
+            let connections = book.side(*transport).connections;
             let expected = if is_alert { (1, 0, 0) } else { (0, 1, 1) };
             let counts =
                 (connections.tls_alerts, connections.handshakes_withheld, connections.handshakes_failed);

@@ -1,11 +1,11 @@
-//! The responder over TCP, DoT, DoH and DoQ: its responses, and what its book says about connections.
+//! The responder over TCP, DoT, DoH, DoQ and DoH/3: its responses, and what its book says about connections.
 
 mod clients;
 mod common;
 
 use clients::{
-    Doh, Doq, address, connect_dot, connect_tcp, connect_tls, framed, post_request, quic_config, receive,
-    run, send, start_all, tls_config, url,
+    Doh, Doh3, Doq, Page, address, connect_dot, connect_tcp, connect_tls, framed, post_request, quic_config,
+    receive, run, send, start_all, tls_config, url,
 };
 use common::{query, wait_for};
 use dnsdyno_responder::answer::{Case, cases};
@@ -21,9 +21,11 @@ enum Way {
     DohGet,
     DohPost,
     Doq,
+    Doh3Get,
+    Doh3Post,
 }
 
-const WAYS: [Way; 5] = [Way::Tcp, Way::Dot, Way::DohGet, Way::DohPost, Way::Doq];
+const WAYS: [Way; 7] = [Way::Tcp, Way::Dot, Way::DohGet, Way::DohPost, Way::Doq, Way::Doh3Get, Way::Doh3Post];
 
 impl Way {
     /// Sends a query on a connection of its own; `None` where the transport shows that it will not be
@@ -50,8 +52,16 @@ impl Way {
                     Way::DohGet => client.get(message).await.unwrap(),
                     _ => client.post(message).await.unwrap(),
                 };
-                assert!(page.status == 200 || page.status == 400, "{page:?}");
-                (page.status == 200).then_some(page.body)
+                message_of(page)
+            }
+            Way::Doh3Get | Way::Doh3Post => {
+                let client = Doh3::connect(running).await.unwrap();
+                let page = match self {
+                    Way::Doh3Get => client.get(message).await.unwrap(),
+                    _ => client.post(message).await.unwrap(),
+                };
+                client.close().await;
+                message_of(page)
             }
             Way::Doq => {
                 let client = Doq::connect(running).await.unwrap();
@@ -66,6 +76,12 @@ impl Way {
             }
         }
     }
+}
+
+/// The message on a page; `None` where the query was refused as malformed.
+fn message_of(page: Page) -> Option<Vec<u8>> {
+    assert!(page.status == 200 || page.status == 400, "{page:?}");
+    (page.status == 200).then_some(page.body)
 }
 
 async fn first_answer(
@@ -113,6 +129,7 @@ fn the_book_has_queries_connections_handshakes_and_first_queries_of_each_transpo
         let mut dot = connect_dot(&running).await.unwrap();
         let mut doh = Doh::connect(&running).await.unwrap();
         let doq = Doq::connect(&running).await.unwrap();
+        let doh3 = Doh3::connect(&running).await.unwrap();
         for _ in 0..20 {
             send(&mut tcp, &query(0)).await.unwrap();
             receive(&mut tcp).await.unwrap();
@@ -120,9 +137,11 @@ fn the_book_has_queries_connections_handshakes_and_first_queries_of_each_transpo
             receive(&mut dot).await.unwrap();
             assert_eq!(doh.get(&query(0)).await.unwrap().status, 200);
             doq.ask(&query(0)).await.unwrap();
+            assert_eq!(doh3.get(&query(0)).await.unwrap().status, 200);
         }
         dot.shutdown().await.unwrap();
         doq.close().await;
+        doh3.close().await;
     });
     for transport in &Transport::ALL[1..] {
         let book = wait_for(&running, |book| book.side(*transport).connections.ended() == 1);
@@ -137,7 +156,8 @@ fn the_book_has_queries_connections_handshakes_and_first_queries_of_each_transpo
     }
     let book = running.stop();
     assert_eq!(book.doh.statuses, [(200, 20)].into());
-    assert_eq!(book.total().counts.answered, 80);
+    assert_eq!(book.doh3.statuses, [(200, 20)].into());
+    assert_eq!(book.total().counts.answered, 100);
     assert!(book.failures.is_empty(), "{:?}", book.failures);
 }
 
@@ -216,6 +236,7 @@ fn each_version_of_tls_is_supported_and_can_be_selected_alone() {
         let running = start_all(|config| {
             config.tls.versions = versions;
             config.doq.clear();
+            config.doh3.clear();
         });
         for (version, is_spoken) in
             [(&rustls::version::TLS12, speaks_12), (&rustls::version::TLS13, speaks_13)]
@@ -263,7 +284,7 @@ fn sessions_are_resumed_by_tickets_unless_that_is_off() {
                 // The rest are session tickets.
                 while stream.read(&mut [0; 100]).await.is_ok_and(|count| count > 0) {}
             }
-            let config = quic_config(&running);
+            let config = quic_config(&running, "doq");
             for _ in 0..3 {
                 let mut endpoint = quinn::Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
                 endpoint.set_default_client_config(config.clone());
@@ -296,7 +317,7 @@ fn early_data_is_taken_over_dot_and_doq_where_that_is_on() {
             stream.shutdown().await.unwrap();
             while stream.read(&mut [0; 100]).await.is_ok_and(|count| count > 0) {}
         }
-        let config = quic_config(&running);
+        let config = quic_config(&running, "doq");
         for round in 0..2 {
             let mut endpoint = quinn::Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
             endpoint.set_default_client_config(config.clone());
@@ -393,9 +414,12 @@ fn idle_connections_are_closed_over_every_transport() {
         let _ = doh.connection.await.unwrap();
         let doq = Doq::connect(&running).await.unwrap();
         assert_eq!(doq.connection.closed().await, quinn::ConnectionError::TimedOut);
+        let doh3 = Doh3::connect(&running).await.unwrap();
+        assert_eq!(doh3.connection.closed().await, quinn::ConnectionError::TimedOut);
     });
-    let book = wait_for(&running, |book| book.doq.connections.ended() == 1);
-    for side in [&book.dot, &book.doh, &book.doq] {
+    let book =
+        wait_for(&running, |book| [&book.doq, &book.doh3].iter().all(|side| side.connections.ended() == 1));
+    for side in [&book.dot, &book.doh, &book.doq, &book.doh3] {
         assert_eq!((side.connections.accepted, side.connections.closed_idle), (1, 1));
     }
 }
@@ -410,9 +434,11 @@ fn connections_over_the_bound_are_turned_away_over_every_transport() {
         assert!(Doh::connect(&running).await.is_err());
         let _doq = Doq::connect(&running).await.unwrap();
         assert!(Doq::connect(&running).await.is_err());
+        let _doh3 = Doh3::connect(&running).await.unwrap();
+        assert!(Doh3::connect(&running).await.is_err());
     });
     let book = running.book();
-    for side in [&book.dot, &book.doh, &book.doq] {
+    for side in [&book.dot, &book.doh, &book.doq, &book.doh3] {
         assert_eq!((side.connections.accepted, side.connections.turned_away), (2, 1));
     }
 }

@@ -151,23 +151,17 @@ fn of_testbed(name: &str, parts: &[&str], values: &[(&str, &str)]) -> String {
             text = text.replace(&format!("{{{key}}}"), value);
         }
     }
-    let unknown = [
-        "keys",
-        "tls",
-        "http",
-        "statistics",
-        "listen_dot",
-        "listen_doh",
-        "control",
-        "dot",
-        "dot_doh",
-        "more_options",
-        "source",
-        "more_zones",
-        "zone_options",
-        "sections",
-    ];
-    unknown.iter().fold(text, |text, key| text.replace(&format!("{{{key}}}"), ""))
+    // The places of parts that are not chosen, and of values that the caller gives.
+    let places = all_parts
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flatten()
+        .flat_map(|(_, part)| pairs(Some(part)));
+    let more = ["more_options", "more_zones", "zone_options", "sections"].map(String::from);
+    places
+        .map(|(place, _)| place)
+        .chain(more)
+        .fold(text, |text, place| text.replace(&format!("{{{place}}}"), ""))
 }
 
 /// A folder with a zone, and the values that templates ask for.

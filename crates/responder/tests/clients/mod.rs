@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use dnsdyno_responder::{Config, Responder, Running, Transport};
 use http::{Request, StatusCode};
 use rustls::pki_types::pem::PemObject;
@@ -24,7 +24,8 @@ use tokio_rustls::client::TlsStream;
 /// A responder that serves everything, each on a free port of 127.0.0.1.
 pub(crate) fn start_all(change: impl FnOnce(&mut Config)) -> Running {
     let free = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut config = Config { dot: vec![free], doh: vec![free], doq: vec![free], ..Config::default() };
+    let mut config =
+        Config { dot: vec![free], doh: vec![free], doq: vec![free], doh3: vec![free], ..Config::default() };
     change(&mut config);
     Responder::start(config).unwrap()
 }
@@ -100,7 +101,17 @@ pub(crate) struct Doh {
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
     pub(crate) cache_control: String,
+    /// The length that its header declares; empty where it has none.
+    pub(crate) content_length: String,
     pub(crate) body: Vec<u8>,
+}
+
+impl Page {
+    fn new(head: &http::response::Parts, body: Vec<u8>) -> Page {
+        let text = |name| head.headers.get(name).map_or("", |value| value.to_str().unwrap()).to_string();
+        let (cache_control, content_length) = (text("cache-control"), text("content-length"));
+        Page { status: head.status, cache_control, content_length, body }
+    }
 }
 
 impl Doh {
@@ -119,22 +130,18 @@ impl Doh {
         if !body.is_empty() {
             sending.send_data(Bytes::copy_from_slice(body), true)?;
         }
-        let response = response.await?;
-        let status = response.status();
-        let cache_control = response.headers().get("cache-control");
-        let cache_control = cache_control.map_or("", |value| value.to_str().unwrap()).to_string();
-        let (mut receiving, mut body) = (response.into_body(), Vec::new());
+        let (head, mut receiving) = response.await?.into_parts();
+        let mut body = Vec::new();
         while let Some(bytes) = receiving.data().await {
             let bytes = bytes?;
             receiving.flow_control().release_capacity(bytes.len())?;
             body.extend_from_slice(&bytes);
         }
-        Ok(Page { status, cache_control, body })
+        Ok(Page::new(&head, body))
     }
 
     pub(crate) async fn get(&mut self, message: &[u8]) -> Result<Page, h2::Error> {
-        let path = format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(message));
-        self.ask(Request::get(url(&path)).body(()).unwrap(), b"").await
+        self.ask(get_request(message), b"").await
     }
 
     pub(crate) async fn post(&mut self, message: &[u8]) -> Result<Page, h2::Error> {
@@ -144,6 +151,11 @@ impl Doh {
 
 pub(crate) fn url(path: &str) -> String {
     format!("https://localhost{path}")
+}
+
+pub(crate) fn get_request(message: &[u8]) -> Request<()> {
+    let path = format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(message));
+    Request::get(url(&path)).body(()).unwrap()
 }
 
 pub(crate) fn post_request(content_type: &str) -> Request<()> {
@@ -156,17 +168,26 @@ pub(crate) struct Doq {
     pub(crate) connection: quinn::Connection,
 }
 
-pub(crate) fn quic_config(running: &Running) -> quinn::ClientConfig {
-    let mut tls = tls_config(running, "doq");
+pub(crate) fn quic_config(running: &Running, protocol: &str) -> quinn::ClientConfig {
+    let mut tls = tls_config(running, protocol);
     tls.enable_early_data = true;
     quinn::ClientConfig::new(Arc::new(quinn::crypto::rustls::QuicClientConfig::try_from(tls).unwrap()))
 }
 
+async fn connect_quic(
+    running: &Running,
+    transport: Transport,
+    protocol: &str,
+) -> Result<(quinn::Endpoint, quinn::Connection), quinn::ConnectionError> {
+    let mut endpoint = quinn::Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
+    endpoint.set_default_client_config(quic_config(running, protocol));
+    let connection = endpoint.connect(address(running, transport), "localhost").unwrap().await?;
+    Ok((endpoint, connection))
+}
+
 impl Doq {
     pub(crate) async fn connect(running: &Running) -> Result<Doq, quinn::ConnectionError> {
-        let mut endpoint = quinn::Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
-        endpoint.set_default_client_config(quic_config(running));
-        let connection = endpoint.connect(address(running, Transport::Doq), "localhost").unwrap().await?;
+        let (endpoint, connection) = connect_quic(running, Transport::Doq, "doq").await?;
         Ok(Doq { endpoint, connection })
     }
 
@@ -196,4 +217,54 @@ pub(crate) async fn exchange(connection: &quinn::Connection, bytes: &[u8]) -> Re
     send.write_all(bytes).await.map_err(|error| format!("{error:?}"))?;
     let _ = send.finish();
     receive.read_to_end(70_000).await.map_err(|error| format!("{error:?}"))
+}
+
+/// A DoH client on one connection of HTTP/3.
+pub(crate) struct Doh3 {
+    pub(crate) endpoint: quinn::Endpoint,
+    pub(crate) connection: quinn::Connection,
+    send: h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>,
+}
+
+impl Doh3 {
+    pub(crate) async fn connect(running: &Running) -> Result<Doh3, String> {
+        let quic = connect_quic(running, Transport::Doh3, "h3").await;
+        let (endpoint, connection) = quic.map_err(|error| format!("{error:?}"))?;
+        let http = h3::client::new(h3_quinn::Connection::new(connection.clone())).await;
+        let (mut driver, send) = http.map_err(|error| format!("{error:?}"))?;
+        tokio::spawn(async move { driver.wait_idle().await });
+        Ok(Doh3 { endpoint, connection, send })
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        request: Request<()>,
+        body: &[u8],
+    ) -> Result<Page, h3::error::StreamError> {
+        let mut stream = self.send.clone().send_request(request).await?;
+        if !body.is_empty() {
+            stream.send_data(Bytes::copy_from_slice(body)).await?;
+        }
+        stream.finish().await?;
+        let (head, ()) = stream.recv_response().await?.into_parts();
+        let mut body = Vec::new();
+        while let Some(mut bytes) = stream.recv_data().await? {
+            body.extend_from_slice(&bytes.copy_to_bytes(bytes.remaining()));
+        }
+        Ok(Page::new(&head, body))
+    }
+
+    pub(crate) async fn get(&self, message: &[u8]) -> Result<Page, h3::error::StreamError> {
+        self.ask(get_request(message), b"").await
+    }
+
+    pub(crate) async fn post(&self, message: &[u8]) -> Result<Page, h3::error::StreamError> {
+        self.ask(post_request("application/dns-message"), message).await
+    }
+
+    /// Closes regularly, and waits until the server has received that.
+    pub(crate) async fn close(self) {
+        self.connection.close(h3::error::Code::H3_NO_ERROR.value().try_into().unwrap(), b"");
+        self.endpoint.wait_idle().await;
+    }
 }
