@@ -85,9 +85,11 @@ impl Resolver {
     pub(crate) fn booked(&self, book: &Value) -> Vec<u64> {
         let number =
             |at: &str| book.pointer(at).and_then(Value::as_u64).unwrap_or_else(|| panic!("{at}: {book:#}"));
+        // A fault that was not met is not there.
+        let fault = |at: &str| book.pointer(at).and_then(Value::as_u64).unwrap_or(0);
         let of = |sum: &&str| {
             let (sum, less) = sum.split_once(" - ").unwrap_or((sum, ""));
-            sum.split(" + ").map(number).sum::<u64>() - if less.is_empty() { 0 } else { number(less) }
+            sum.split(" + ").map(number).sum::<u64>() - if less.is_empty() { 0 } else { fault(less) }
         };
         self.booked.iter().map(of).collect()
     }
