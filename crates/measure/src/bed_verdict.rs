@@ -1,5 +1,6 @@
 //! What the test bed has done to a run: from its counters to warnings.
 
+use crate::quota::is_wait_for_quota;
 use crate::{Arrivals, Evidence, LossBeside, QuotaUse, Tally, Warning};
 
 /// The warnings about the CPUs of the generator's host, each with whether it puts rate and loss in doubt.
@@ -20,8 +21,7 @@ pub(crate) fn bed_warnings(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence
     let server = bed.server.as_deref();
     let waited_ns = server.map_or(0, |server| server.longest_wait_ns).min(lasted_ns);
     let server_quota = server.and_then(|server| server.quota.as_deref()).copied().unwrap_or_default();
-    // A thread of a group that stands still waits for a CPU too, and that is the quota's.
-    let is_starved = server_quota.throttled_ns <= waited_ns / QUOTA_PART;
+    let is_starved = !is_wait_for_quota(waited_ns, server_quota.throttled_ns);
     let starved =
         LossBeside { lost: if is_starved { bed.server_starved.lost } else { 0 }, ..bed.server_starved };
     let server_starved = Warning::ServerStarved { waited_ns, lasted_ns, lost: starved.lost, of };
@@ -60,9 +60,6 @@ const NOTED_WAIT_PART: u64 = 10;
 
 /// Of what a quota takes, this part.
 const NOTED_QUOTA_PART: u64 = 100;
-
-/// The wait of a server is that for its quota where it stood still for more than this part of it.
-const QUOTA_PART: u64 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -34,6 +34,7 @@ mod neighbour;
 mod own_delay;
 mod own_share;
 mod per_client;
+mod quota;
 mod replay;
 pub mod series;
 mod stamps;

@@ -15,7 +15,7 @@ use ring::digest::{Context, SHA256};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::draw::Purpose;
-use crate::name::Name;
+use crate::name::{Name, below};
 use crate::shares::Share;
 use crate::tree::{Hierarchy, Zone};
 
@@ -85,7 +85,7 @@ impl Key {
                 // A number that is no secret of the curve is one in 2^32: the next is taken.
                 let key = (0..8)
                     .find_map(|n| SigningKey::from_bytes(&derived(seed, apex, flags, n).into()).ok())?;
-                let point = key.verifying_key().to_encoded_point(false);
+                let point = key.verifying_key().to_sec1_point(false);
                 // Without the octet that says that it is not compressed (RFC 6605 §4).
                 let public = Bytes::copy_from_slice(point.as_bytes().get(1..)?);
                 (SecurityAlgorithm::ECDSAP256SHA256, public, Secret::P256(Box::new(key)))
@@ -114,15 +114,13 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Further keys of a zone, which sign nothing: they make its answers large.
-pub(crate) fn idle_keys(seed: u64, zone: &Zone, like: &Dnskey<Bytes>, count: u8) -> Vec<Dnskey<Bytes>> {
-    let public = |number: u8| {
-        let halves = [0, 1].map(|half| derived(seed, &zone.apex, IDLE, number * 2 + half));
-        Bytes::copy_from_slice(&halves.concat()[..like.public_key().len()])
-    };
-    (0..count)
-        .filter_map(|number| Dnskey::new(ZONE_KEY, PROTOCOL, like.algorithm(), public(number)).ok())
-        .collect()
+/// Keys that sign nothing: they make the answers of a zone large. All zones have the same. They are keys of the curve, as
+/// those of any zone: where BIND cannot read one, it does not look at those after it.
+pub(crate) fn idle_keys(seed: u64, algorithm: SecurityAlgorithm, count: u8) -> Vec<Dnskey<Bytes>> {
+    let is_edwards = algorithm == SecurityAlgorithm::ED25519;
+    let owner = |number: u8| below(format!("idle-{number}"), &Name::root_bytes());
+    let keys = (0..count).filter_map(|number| Key::derive(seed, &owner(number), ZONE_KEY, is_edwards));
+    keys.map(|key| key.record).collect()
 }
 
 /// 32 octets for a purpose.
@@ -142,6 +140,3 @@ fn derived(seed: u64, apex: &Name, flags: u16, number: u8) -> [u8; 32] {
 const ZONE_KEY: u16 = 256;
 const ENTRY_POINT: u16 = 1;
 const PROTOCOL: u8 = 3;
-
-/// In the place of flags for keys that sign nothing.
-const IDLE: u16 = u16::MAX;

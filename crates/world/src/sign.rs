@@ -3,12 +3,13 @@
 //! A signature is kept by what it signs, so it is right whatever else has changed; the octets are those of RFC 4034
 //! §3.1.8.1. They are valid from 2020 to 2037, whatever the time is: the same seed gives the same octets.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use domain::base::iana::{Class, Rtype};
+use domain::base::iana::{Class, Rtype, SecurityAlgorithm};
 use domain::base::rdata::ComposeRecordData;
 use domain::base::{Record, Ttl};
+use domain::rdata::Dnskey;
 use domain::rdata::dnssec::{ProtoRrsig, Timestamp};
 
 use crate::answer::{Proof, Reply, ReplyKind};
@@ -26,11 +27,18 @@ pub(crate) struct Signer {
     /// By the first half of the digest of what is signed.
     signatures: Kept<[u8; 16], Bytes>,
     denial: Denial,
+    /// Those that sign nothing, of each algorithm; made when they are asked for.
+    idle: [OnceLock<Vec<Dnskey<Bytes>>>; 2],
 }
 
 impl Signer {
     pub(crate) fn new() -> Signer {
-        Signer { keys: Kept::new(KEYS), signatures: Kept::new(SIGNATURES), denial: Denial::new() }
+        Signer {
+            keys: Kept::new(KEYS),
+            signatures: Kept::new(SIGNATURES),
+            denial: Denial::new(),
+            idle: Default::default(),
+        }
     }
 
     /// Completes an answer: records that only signed zones have, and where the client wants them, proofs and
@@ -105,7 +113,10 @@ impl Signer {
         let keys = self.keys(hierarchy, zone);
         let mut records: Vec<_> = keys.iter().flat_map(|keys| keys.records()).collect();
         if let Some(first) = records.first().filter(|_| hierarchy.has_large_keys(zone)).cloned() {
-            records.extend(idle_keys(hierarchy.rules.options.seed, zone, &first, IDLE_KEYS));
+            let algorithm = first.algorithm();
+            let idle = &self.idle[usize::from(algorithm == SecurityAlgorithm::ED25519)];
+            let make = || idle_keys(hierarchy.rules.options.seed, algorithm, IDLE_KEYS);
+            records.extend(idle.get_or_init(make).iter().cloned());
         }
         RrSet::new(&zone.apex, Rtype::DNSKEY, DNSKEY_TTL_S, records.into_iter().map(Data::Dnskey).collect())
     }
@@ -185,7 +196,7 @@ mod tests {
 
     use domain::base::{Message, ParsedName};
     use domain::crypto::common::PublicKey;
-    use domain::rdata::{AllRecordData, Dnskey, Ds, Nsec, Nsec3, Rrsig};
+    use domain::rdata::{AllRecordData, Ds, Nsec, Nsec3, Rrsig};
     use ed25519_dalek::{Verifier, VerifyingKey};
     use ring::digest::{SHA256, digest};
 
@@ -569,5 +580,9 @@ mod tests {
         let length = resolver.answers.pop().unwrap().2.as_slice().len();
         assert!(found.count == 1 + usize::from(IDLE_KEYS) && length > 1_232, "{length}");
         assert!(!hierarchy.has_large_keys(&hierarchy.root()));
+        for key in idle_keys(1, SecurityAlgorithm::ECDSAP256SHA256, IDLE_KEYS) {
+            let point = [&[4], key.public_key().as_ref()].concat();
+            assert!(p256::ecdsa::VerifyingKey::from_sec1_bytes(&point).is_ok(), "it is not of the curve");
+        }
     }
 }

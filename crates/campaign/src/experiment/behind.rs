@@ -69,8 +69,8 @@ pub(super) fn limit(run: &Digest) -> Option<Limit> {
     }
     let used = process.counters.get("cpu_ns").map_or(0.0, |ns| *ns as f64 / to_ns);
     let of_server = |watched: WatchedKind, side: Side| watched == WatchedKind::Process && side != Side::Other;
-    let waits = watched(run, of_server, None).filter_map(|samples| samples.counters.get("cpu_wait_ns"));
-    let waited = waits.map(|ns| *ns as f64 / to_ns).fold(0.0, f64::max);
+    let waits = watched(run, of_server, None).map(|samples| samples.waited_for_cpu_ns(run.to_ns()));
+    let waited = waits.map(|ns| ns as f64 / to_ns).fold(0.0, f64::max);
     (waited >= SHARED && used >= SHARED).then_some(Limit::SharedCpu { waited, used })
 }
 
@@ -165,6 +165,9 @@ mod tests {
         assert_eq!(shared, Limit::SharedCpu { waited: 0.35, used: 0.4 });
         assert!(!shared.is_a_doubt());
         assert_eq!(limit(&run_before(&[], &beside, &[])), None);
+        // It waited for its quota.
+        let waits = [waits[0], ("cgroup.throttled_ns", 600_000_000)];
+        assert_eq!(limit(&run_before(&[], &beside, &waits)), None);
     }
 
     #[test]

@@ -241,6 +241,19 @@ fn scenes() -> Vec<(&'static str, Scene)> {
             }),
         ),
         (
+            "cpu-throttled",
+            all_lossy("udp", &|scene, second| {
+                scene.counter(second, HOST, "cpu.idle_ns", 20_000_000);
+                let (stood_still, waited) =
+                    if second % 3 == 2 { (2_900_000_000, 8_700_000_000) } else { (0, 0) };
+                scene.counter(second, PROCESS, "cgroup.throttled_periods", 5);
+                scene.counter(second, PROCESS, "cgroup.throttled_ns", stood_still);
+                // Also where a thread ran for a moment, and the pause goes on.
+                scene.counter(second, PROCESS, "cpu_wait_ns", if second == 4 { 970_000_000 } else { waited });
+                scene.counter(second, PROCESS, "udp.drops", 290);
+            }),
+        ),
+        (
             "cpu-steal",
             with(Scene::over("udp"), &|scene| {
                 for second in [5, 6] {

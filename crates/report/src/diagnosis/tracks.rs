@@ -96,7 +96,7 @@ impl<'a> Track<'a> {
         let of = |part: &Part| {
             samples
                 .get(part.source)
-                .map_or(0, |samples| self.of_part(part, samples, samples_of(samples), covered_ns))
+                .map_or(0, |samples| self.of_part(part, samples, counted(samples, covered_ns), covered_ns))
         };
         if !self.holds_for_cpus(samples, covered_ns) {
             return 0;
@@ -124,7 +124,7 @@ impl<'a> Track<'a> {
                     true => {
                         let most_ns = part.names.iter().map(&counter).max().unwrap_or(0);
                         let of_process = most_ns as f64 / samples.counter("cpu_ns").max(1) as f64;
-                        let waited_ns = samples.counter("cpu_wait_ns") as f64 * of_process.min(1.0);
+                        let waited_ns = samples.waited_for_cpu_ns(covered_ns) as f64 * of_process.min(1.0);
                         most_ns.saturating_add(waited_ns as u64)
                     }
                     false => sum(&part.names),
@@ -152,8 +152,9 @@ impl<'a> Track<'a> {
         let Shape::Time { spare_cpus, busy_host, .. } = &self.sign.shape else { return true };
         let is_spare = spare_cpus.is_none_or(|spare| {
             let process = self.parts.iter().filter_map(|part| samples.get(part.source));
-            let needed = process
-                .map(|samples| samples.counter("cpu_ns").saturating_add(samples.counter("cpu_wait_ns")));
+            let needed = process.map(|samples| {
+                samples.counter("cpu_ns").saturating_add(samples.waited_for_cpu_ns(covered_ns))
+            });
             let needed_ns = needed.max().unwrap_or(0);
             self.cpus == 0 || self.cpus as f64 - needed_ns as f64 / covered_ns.max(1) as f64 >= spare
         });
@@ -170,8 +171,14 @@ impl<'a> Track<'a> {
     }
 }
 
-fn samples_of(samples: &Samples) -> impl Fn(&String) -> u64 {
-    |name| samples.counter(name)
+/// What the counters of an interval say of that interval: a pause for a quota is counted when it ends, and is not a wait
+/// for a CPU.
+fn counted(samples: &Samples, covered_ns: u64) -> impl Fn(&String) -> u64 {
+    move |name| match name.as_str() {
+        "cgroup.throttled_ns" => samples.stood_still_ns(covered_ns),
+        "cpu_wait_ns" => samples.waited_for_cpu_ns(covered_ns),
+        name => samples.counter(name),
+    }
 }
 
 /// `part` of `whole` in thousandths.
