@@ -215,16 +215,17 @@ impl<'a> Maker<'a> {
 impl Hierarchy {
     /// How many names a zone has at most.
     pub(crate) fn most_names(&self, zone: &Zone) -> u64 {
-        let listed = self.population.list.as_ref().map_or(0, |list| {
+        let listed = self.population.names().map_or(0, |names| {
             let key = key_of(labels(&zone.apex));
-            (list.first_after(&key) - list.first_from(&key)) as u64
+            (names.first_after(&key) - names.first_from(&key)) as u64
         });
         let by_rule = match zone.kind {
             Kind::Root => self.population.tld_count().into(),
             Kind::Tld(tld) => self.population.zones_of(tld) + self.hosters_of(tld).count() as u64,
             _ => 0,
         };
-        by_rule + if zone.kind == Kind::Root { 0 } else { listed }
+        let of_root = self.population.captured().map_or(0, |captured| captured.outside_of_zones);
+        by_rule + if zone.kind == Kind::Root { of_root } else { listed }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed or from a list of names, with
-//! its name servers, their distances and their faults.
+//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed, from a list of names or from the
+//! answers of a capture, with its name servers, their distances and their faults.
 //!
 //! ```text
 //!  options ──► rules ──► population ──► tree ──► servers ──► records ──► answer ──► message
@@ -17,6 +17,7 @@
 mod answer;
 mod asked;
 mod book;
+mod captured;
 mod counters;
 mod denial;
 mod distance;
@@ -47,6 +48,7 @@ mod write;
 
 pub use asked::Repeating;
 pub use book::Book;
+pub use captured::{CaptureReport, NotCompared, NotKept};
 pub use distance::Regions;
 pub use error::WorldError;
 pub use explain::Explanation;

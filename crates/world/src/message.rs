@@ -83,6 +83,15 @@ pub(crate) fn encode_formerr(query: &[u8], parsed: &Query<'_>, out: &mut Vec<u8>
     encode_refusal(query, parsed.question_end, FORMERR, out);
 }
 
+/// A response as resolvers give it, with these records as its answer, for a question as on the wire; `None` where it is
+/// longer than any can be.
+pub(crate) fn answer_octets(question: &[u8], rcode: u8, answer: &[RrSet]) -> Option<Vec<u8>> {
+    let mut octets = sections_octets(question, [answer, &[], &[]])?;
+    (octets[2], octets[3]) = (QR, rcode);
+    octets[4..6].copy_from_slice(&[0, 1]);
+    Some(octets)
+}
+
 /// The whole message; `None` where it is longer than any can be.
 fn octets_of(
     query: &[u8],

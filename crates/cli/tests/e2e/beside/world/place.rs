@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use dnsdyno_lab::{Hierarchy, Need, Place, Server, ServerOptions, ServerSpec, VethPair, Zone, require};
+use dnsdyno_record::Digest;
 use dnsdyno_wire::{QueryForm, encode_name, parse_type};
 use domain::base::Message;
 use rustix::process::Signal;
@@ -59,6 +60,12 @@ impl Apart {
         let mut started = work.start_in(self.pair.near(), &words);
         started.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
         started
+    }
+
+    /// Makes a run from the namespace; gives its record.
+    pub(crate) fn run(&self, work: &Workplace, words: &str, folder: &str) -> Digest {
+        work.start_in(self.pair.near(), words).wait_within(PATIENCE * 4).gives(0);
+        work.record(folder)
     }
 
     /// Starts a resolver that knows the root of this world.
