@@ -50,7 +50,10 @@ impl Population {
         if let Some(path) = &options.list {
             let population = Population::of_list(NameList::read(path)?);
             return population.with_a_zone(|| {
-                format!("{}: no name is below a top-level domain: add names such as www.example.com", path.display())
+                format!(
+                    "{}: no name is below a top-level domain: add names such as www.example.com",
+                    path.display()
+                )
             });
         }
         if !options.capture.is_empty() {

@@ -14,8 +14,8 @@ use domain::base::iana::Rtype;
 use domain::base::{CharStr, Serial, Ttl};
 use domain::rdata::{A, Aaaa, Cname, Mx, Naptr, Ns, Soa, Srv, Txt, ZoneRecordData};
 
-use crate::draw::{Draw, Purpose};
 use crate::captured::PLACEHOLDER;
+use crate::draw::{Draw, Purpose};
 use crate::list::key_of;
 use crate::name::{Name, below, labels};
 use crate::shares::Share;

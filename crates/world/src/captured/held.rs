@@ -204,8 +204,8 @@ impl World {
                 _ => None,
             };
             let targets: Vec<Name> = reply.answer.iter().filter_map(target).collect();
-            let is_at_end = reply.answer.last().is_none_or(|set| target(set).is_none())
-                || !reply.authority.is_empty();
+            let is_at_end =
+                reply.answer.last().is_none_or(|set| target(set).is_none()) || !reply.authority.is_empty();
             for set in reply.answer {
                 let signed = reply.zone.as_ref().filter(|zone| dnssec_ok && self.hierarchy.is_signed(zone));
                 found.answer.extend(signed.and_then(|zone| self.signature_of(zone, &set)));
@@ -244,9 +244,9 @@ fn is_of_each_name(rtype: Rtype) -> bool {
 /// Whether a response is for a part of the clients: its client subnet has a scope (RFC 7871 §7.1.2).
 fn has_scope(message: &[u8]) -> bool {
     let edns = edns_of(message);
-    edns.iter().flat_map(|edns| edns.options()).any(|(code, data)| {
-        code == CLIENT_SUBNET && data.get(3).is_some_and(|scope| *scope > 0)
-    })
+    edns.iter()
+        .flat_map(|edns| edns.options())
+        .any(|(code, data)| code == CLIENT_SUBNET && data.get(3).is_some_and(|scope| *scope > 0))
 }
 
 fn key_of_name(name: &Name) -> Vec<u8> {

@@ -163,10 +163,12 @@ impl Captured {
             keys.push(node.key);
         }
         let names = NameList::of_keys(keys);
-        let is_outside = |number: &usize| names.labels(*number).next().is_some_and(|label| {
-            let tld = names.find(&key_of([label]));
-            tld.is_some_and(|tld| about[tld].is_alias)
-        });
+        let is_outside = |number: &usize| {
+            names.labels(*number).next().is_some_and(|label| {
+                let tld = names.find(&key_of([label]));
+                tld.is_some_and(|tld| about[tld].is_alias)
+            })
+        };
         let outside_of_zones = (0..names.len()).filter(is_outside).count() as u64;
         let values = Bytes::from(votes.into_values());
         let (files, servers) = (Vec::new(), Vec::new());

@@ -24,9 +24,16 @@ struct Making {
 }
 
 /// A response: its RCODE and the records of its answer and authority sections, as `OWNER TTL TYPE DATA`.
-fn response(query: &[u8], rcode: u8, answer: &[&str], authority: &[&str], is_of_name_server: bool) -> Vec<u8> {
+fn response(
+    query: &[u8],
+    rcode: u8,
+    answer: &[&str],
+    authority: &[&str],
+    is_of_name_server: bool,
+) -> Vec<u8> {
     let query = Message::from_octets(query).unwrap();
-    let mut builder = MessageBuilder::new_vec().start_answer(&query, Rcode::checked_from_int(rcode).unwrap()).unwrap();
+    let mut builder =
+        MessageBuilder::new_vec().start_answer(&query, Rcode::checked_from_int(rcode).unwrap()).unwrap();
     let header = builder.header_mut();
     (is_of_name_server).then(|| header.set_aa(true)).unwrap_or_else(|| header.set_ra(true));
     answer.iter().for_each(|line| builder.push(record(line)).unwrap());
@@ -44,7 +51,9 @@ fn for_subnet(response: &mut Vec<u8>) {
 fn record(line: &str) -> Record<Name, Data> {
     let mut zone = domain::zonefile::inplace::Zonefile::from(format!("$ORIGIN .\n{line}\n").as_str());
     zone.set_default_class(Class::IN);
-    let Some(domain::zonefile::inplace::Entry::Record(record)) = zone.next_entry().unwrap() else { panic!("{line}") };
+    let Some(domain::zonefile::inplace::Entry::Record(record)) = zone.next_entry().unwrap() else {
+        panic!("{line}")
+    };
     record.flatten_into()
 }
 
@@ -60,7 +69,14 @@ impl Making {
     }
 
     /// A question and its response, some times.
-    fn asked(&mut self, times: u32, question: &str, rcode: u8, answer: &[&str], authority: &[&str]) -> &mut Self {
+    fn asked(
+        &mut self,
+        times: u32,
+        question: &str,
+        rcode: u8,
+        answer: &[&str],
+        authority: &[&str],
+    ) -> &mut Self {
         for _ in 0..times {
             let query = self.query(question);
             let response = response(&query, rcode, answer, authority, self.is_of_name_server);
@@ -71,7 +87,8 @@ impl Making {
 
     fn octets(&self) -> Vec<u8> {
         let mut writer = MessageWriter::new(OutputFormat::Pcap, Vec::new()).unwrap();
-        let [client, server] = ["192.0.2.9:40000", "192.0.2.53:53"].map(|text| text.parse::<SocketAddr>().unwrap());
+        let [client, server] =
+            ["192.0.2.9:40000", "192.0.2.53:53"].map(|text| text.parse::<SocketAddr>().unwrap());
         for (number, (is_response, bytes)) in self.messages.iter().enumerate() {
             let (source, destination) = if *is_response { (server, client) } else { (client, server) };
             let at_unix_ns = 1_700_000_000_000_000_000 + number as u64 * 1_000_000;
@@ -97,33 +114,103 @@ const SOA: &str = "example.com. 300 SOA ns1.example.net. admin.example.com. 7 72
 fn usual() -> Making {
     let mut making = Making::default();
     making
-        .asked(2, "www.example.com A", 0, &["www.example.com. 60 A 192.0.2.1", "www.example.com. 60 A 192.0.2.2"], &[])
-        .asked(1, "www.example.com A", 0, &["WWW.example.com. 90 A 192.0.2.2", "www.example.com. 90 A 192.0.2.1"], &[])
+        .asked(
+            2,
+            "www.example.com A",
+            0,
+            &["www.example.com. 60 A 192.0.2.1", "www.example.com. 60 A 192.0.2.2"],
+            &[],
+        )
+        .asked(
+            1,
+            "www.example.com A",
+            0,
+            &["WWW.example.com. 90 A 192.0.2.2", "www.example.com. 90 A 192.0.2.1"],
+            &[],
+        )
         .asked(1, "www.example.com AAAA", 0, &[], &[SOA])
         .asked(1, "example.com MX", 0, &["example.com. 300 MX 10 mail.example.com."], &[])
-        .asked(1, "example.com SOA", 0, &["example.com. 400 SOA ns1.example.net. admin.example.com. 7 7200 900 1209600 600"], &[])
+        .asked(
+            1,
+            "example.com SOA",
+            0,
+            &["example.com. 400 SOA ns1.example.net. admin.example.com. 7 7200 900 1209600 600"],
+            &[],
+        )
         .asked(1, "nothing.example.com A", 3, &[], &[SOA])
         .asked(
             1,
             "shop.example.com A",
             0,
-            &["shop.example.com. 30 CNAME a.cdn.example.net.", "a.cdn.example.net. 20 CNAME b.edge.example.org.", "b.edge.example.org. 20 A 198.51.100.7"],
+            &[
+                "shop.example.com. 30 CNAME a.cdn.example.net.",
+                "a.cdn.example.net. 20 CNAME b.edge.example.org.",
+                "b.edge.example.org. 20 A 198.51.100.7",
+            ],
             &[],
         )
-        .asked(1, "shop.example.com AAAA", 0, &["shop.example.com. 30 CNAME a.cdn.example.net.", "a.cdn.example.net. 20 CNAME b.edge.example.org."],
-            &["edge.example.org. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"])
-        .asked(1, "gone.example.com A", 3, &["gone.example.com. 30 CNAME nowhere.example.org."], &["example.org. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"])
-        .asked(1, "_sip._udp.example.com SRV", 0, &["_sip._udp.example.com. 60 SRV 1 2 5060 sip.example.com."], &[])
-        .asked(1, "example.com NAPTR", 0, &["example.com. 60 NAPTR 1 2 \"s\" \"SIP+D2U\" \"\" _sip._udp.example.com."], &[])
+        .asked(
+            1,
+            "shop.example.com AAAA",
+            0,
+            &[
+                "shop.example.com. 30 CNAME a.cdn.example.net.",
+                "a.cdn.example.net. 20 CNAME b.edge.example.org.",
+            ],
+            &["edge.example.org. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"],
+        )
+        .asked(
+            1,
+            "gone.example.com A",
+            3,
+            &["gone.example.com. 30 CNAME nowhere.example.org."],
+            &["example.org. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"],
+        )
+        .asked(
+            1,
+            "_sip._udp.example.com SRV",
+            0,
+            &["_sip._udp.example.com. 60 SRV 1 2 5060 sip.example.com."],
+            &[],
+        )
+        .asked(
+            1,
+            "example.com NAPTR",
+            0,
+            &["example.com. 60 NAPTR 1 2 \"s\" \"SIP+D2U\" \"\" _sip._udp.example.com."],
+            &[],
+        )
         .asked(1, "fails.example.com A", 2, &[], &[])
         .asked(1, "alias.to.nowhere.example.com A", 2, &[], &[])
-        .asked(1, "bare.org A", 0, &["bare.org. 60 CNAME www.example.com.", "www.example.com. 60 A 192.0.2.1", "www.example.com. 60 A 192.0.2.2"], &[])
+        .asked(
+            1,
+            "bare.org A",
+            0,
+            &[
+                "bare.org. 60 CNAME www.example.com.",
+                "www.example.com. 60 A 192.0.2.1",
+                "www.example.com. 60 A 192.0.2.2",
+            ],
+            &[],
+        )
         .asked(1, "www.bare.org A", 0, &["www.bare.org. 60 A 192.0.2.3"], &[])
         .asked(1, "only.example.com HTTPS", 0, &[], &[SOA])
         .asked(1, "www.example.com NS", 0, &[], &[SOA])
         .asked(1, "example.com DS", 0, &[], &["com. 300 SOA a.gtld. x. 1 2 3 4 5"])
-        .asked(1, "host.sub.example.com A", 0, &["host.sub.example.com. 60 A 192.0.2.4"], &["sub.example.com. 60 NS ns.elsewhere.net."])
-        .asked(1, "sub.example.com A", 0, &[], &["sub.example.com. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"])
+        .asked(
+            1,
+            "host.sub.example.com A",
+            0,
+            &["host.sub.example.com. 60 A 192.0.2.4"],
+            &["sub.example.com. 60 NS ns.elsewhere.net."],
+        )
+        .asked(
+            1,
+            "sub.example.com A",
+            0,
+            &[],
+            &["sub.example.com. 60 SOA ns.example.org. x.example.org. 1 2 3 4 5"],
+        )
         .asked(1, "alone A", 0, &["alone. 60 A 192.0.2.5"], &[])
         .asked(1, "1.2.0.192.in-addr.arpa PTR", 0, &["1.2.0.192.in-addr.arpa. 60 PTR www.example.com."], &[]);
     making
@@ -138,7 +225,11 @@ fn each_answer_of_a_resolver_is_kept_and_a_resolver_finds_it_from_the_root() {
         let queries = making.messages.len() as u64 / 2;
         // Signed, the world has a DS record there.
         let keys = u64::from(!flags.is_empty());
-        assert_eq!((report.kept, report.queries, report.unanswered), (queries - keys, queries, 0), "{report:#?}");
+        assert_eq!(
+            (report.kept, report.queries, report.unanswered),
+            (queries - keys, queries, 0),
+            "{report:#?}"
+        );
         assert_eq!(report.not_kept.get(&NotKept::Keys).copied().unwrap_or(0), keys, "{report:#?}");
         for (asked, rtype, chain, count, rcode) in [
             ("www.example.com", Rtype::A, 1, 2, 0),
@@ -153,12 +244,23 @@ fn each_answer_of_a_resolver_is_kept_and_a_resolver_finds_it_from_the_root() {
             ("alone", Rtype::A, 1, 1, 0),
         ] {
             let found = Resolver::new(&world).resolve(&name(asked), rtype).unwrap();
-            assert_eq!((found.chain.len(), found.count, found.rcode.to_int()), (chain, count, rcode), "{asked}");
+            assert_eq!(
+                (found.chain.len(), found.count, found.rcode.to_int()),
+                (chain, count, rcode),
+                "{asked}"
+            );
         }
-        let fails = |name: &str| Resolver::new(&world).resolve(&crate::tree::tests::name(name), Rtype::A).is_err();
+        let fails =
+            |name: &str| Resolver::new(&world).resolve(&crate::tree::tests::name(name), Rtype::A).is_err();
         assert!(fails("fails.example.com") && fails("alias.to.nowhere.example.com"));
         let path = |asked: &str| {
-            world.hierarchy.path(&name(asked)).iter().map(|zone| text(&zone.apex)).collect::<Vec<_>>().join(" ")
+            world
+                .hierarchy
+                .path(&name(asked))
+                .iter()
+                .map(|zone| text(&zone.apex))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(path("x.host.sub.example.com"), ". com. example.com. sub.example.com.");
         assert_eq!(path("b.edge.example.org"), ". org. example.org. edge.example.org.");
@@ -182,8 +284,18 @@ fn what_is_not_kept_has_a_reason_and_each_answer_one_end() {
         .asked(1, "example.com NS", 0, &["example.com. 60 NS ns1.example.net."], &[])
         .asked(1, "example.com DNSKEY", 0, &["example.com. 60 DNSKEY 256 3 13 AwEAAaaa"], &[])
         .asked(4, "refused.example.com A", 5, &[], &[])
-        .asked(1, "x.tree.example.com A", 0, &["tree.example.com. 60 DNAME other.example.com.", "x.tree.example.com. 60 CNAME x.other.example.com.", "x.other.example.com. 60 A 192.0.2.7"], &[])
-        .asked(1, "sub.example.com TXT", 3, &[], &[SOA])
+        .asked(
+            1,
+            "x.tree.example.com A",
+            0,
+            &[
+                "tree.example.com. 60 DNAME other.example.com.",
+                "x.tree.example.com. 60 CNAME x.other.example.com.",
+                "x.other.example.com. 60 A 192.0.2.7",
+            ],
+            &[],
+        )
+        .asked(1, "_udp.example.com TXT", 3, &[], &[SOA])
         .asked(1, "*.example.com A", 0, &["*.example.com. 60 A 192.0.2.7"], &[])
         .asked(1, "www.example.com ANY", 0, &["www.example.com. 60 A 192.0.2.7"], &[]);
     for last in [1, 1, 2] {
@@ -236,7 +348,9 @@ fn a_referral_shows_a_zone_and_a_question_of_a_capture_is_asked_again() {
     let path = world.hierarchy.path(&name("www.deep.down.example.com"));
     assert_eq!(text(&path.last().unwrap().apex), "down.example.com.");
     let questions: Vec<_> = (0..80).map(|number| world.question(number)).collect();
-    for question in ["www.example.com A", "www.example.com AAAA", "fails.example.com A", "_sip._udp.example.com SRV"] {
+    for question in
+        ["www.example.com A", "www.example.com AAAA", "fails.example.com A", "_sip._udp.example.com SRV"]
+    {
         assert!(questions.contains(&question.to_owned()), "{question}");
     }
     assert!(!questions.iter().any(|question| question.starts_with("nothing")));
@@ -245,17 +359,31 @@ fn a_referral_shows_a_zone_and_a_question_of_a_capture_is_asked_again() {
 #[test]
 fn contradictions_and_loops_are_counted_and_answered() {
     let mut making = usual();
-    let long = [&"a".repeat(63), &"b".repeat(63), &"c".repeat(63), &"d".repeat(57)].map(|label| &**label).join(".");
+    let long =
+        [&"a".repeat(63), &"b".repeat(63), &"c".repeat(63), &"d".repeat(57)].map(|label| &**label).join(".");
     let long = format!("{long}.com");
-    let many: Vec<String> = (0..2_000).map(|at| format!("huge.example.com. 60 A 10.0.{}.{}", at / 256, at % 256)).collect();
+    let many: Vec<String> =
+        (0..2_000).map(|at| format!("huge.example.com. 60 A 10.0.{}.{}", at / 256, at % 256)).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     making
-        .asked(1, "loop.example.com A", 0, &["loop.example.com. 5 CNAME back.example.com.", "back.example.com. 5 CNAME loop.example.com."], &[])
+        .asked(
+            1,
+            "loop.example.com A",
+            0,
+            &["loop.example.com. 5 CNAME back.example.com.", "back.example.com. 5 CNAME loop.example.com."],
+            &[],
+        )
         .asked(1, "self.example.com A", 0, &["self.example.com. 5 CNAME self.example.com."], &[])
         .asked(1, ". A", 0, &[". 5 A 192.0.2.1"], &[". 5 SOA . . 1 2 3 4 5"])
         .asked(1, ". A", 0, &[". 5 CNAME a.example.com."], &[])
         .asked(1, "com A", 0, &["com. 5 CNAME a.example.com."], &["com. 5 SOA . . 1 2 3 4 5"])
-        .asked(1, "below.www.bare.org A", 0, &["below.www.bare.org. 5 A 192.0.2.1"], &["www.bare.org. 5 SOA . . 1 2 3 4 5"])
+        .asked(
+            1,
+            "below.www.bare.org A",
+            0,
+            &["below.www.bare.org. 5 A 192.0.2.1"],
+            &["www.bare.org. 5 SOA . . 1 2 3 4 5"],
+        )
         .asked(1, "a.dns3-hosting.com A", 0, &["a.dns3-hosting.com. 5 A 192.0.2.1"], &[])
         .asked(1, &format!("{long} A"), 0, &[&format!("{long}. 5 A 192.0.2.1")], &[])
         .asked(1, "other.net A", 0, &["unrelated.net. 5 A 192.0.2.1"], &["example.com. 5 SOA . . 1 2 3 4 5"])

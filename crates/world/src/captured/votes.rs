@@ -128,9 +128,9 @@ impl Votes {
             (Seen::Records(records, _), Value::Records { start, length }) => {
                 self.values[start as usize..(start + length) as usize] == *records
             }
-            (Seen::Nothing, Value::Nothing)
-            | (Seen::ByName, Value::ByName)
-            | (Seen::Fails, Value::Fails) => true,
+            (Seen::Nothing, Value::Nothing) | (Seen::ByName, Value::ByName) | (Seen::Fails, Value::Fails) => {
+                true
+            }
             _ => false,
         };
         let entry = &mut self.entries[at];
@@ -153,7 +153,9 @@ impl Votes {
     }
 
     /// All names in canonical order.
-    pub(super) fn sorted(&self) -> impl Iterator<Item = Voted<'_, impl Iterator<Item = VotedEntry> + '_>> + '_ {
+    pub(super) fn sorted(
+        &self,
+    ) -> impl Iterator<Item = Voted<'_, impl Iterator<Item = VotedEntry> + '_>> + '_ {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_unstable_by_key(|number| self.key(*number));
         order.into_iter().map(|number| {

@@ -69,7 +69,9 @@ impl Traffic {
                 patch_id(&mut bytes, number as u16);
                 let at_unix_ns = at_unix_ns + after_ns;
                 let protocol = Protocol::Udp;
-                writer.write(&DnsMessage { at_unix_ns, protocol, source, destination, bytes: &bytes }).unwrap();
+                writer
+                    .write(&DnsMessage { at_unix_ns, protocol, source, destination, bytes: &bytes })
+                    .unwrap();
             };
             write(client, server, 0, query);
             response.iter().for_each(|response| write(server, client, APART_NS / 2, response));
@@ -84,7 +86,8 @@ fn all_kinds(work: &Workplace) -> Vec<Question> {
     let mut questions: Vec<Question> = asked.stdout.lines().map(Question::new).collect();
     let mut zones = Vec::new();
     for explained in truth(work, &questions, INTERNET) {
-        let apex = explained["zones"].as_array().unwrap().last().unwrap()["apex"].as_str().unwrap().to_owned();
+        let apex =
+            explained["zones"].as_array().unwrap().last().unwrap()["apex"].as_str().unwrap().to_owned();
         if apex.matches('.').count() == 2 && !zones.contains(&apex) {
             zones.push(apex);
         }
@@ -162,13 +165,8 @@ fn captured_traffic_is_answered_as_it_was_without_the_internet_but_for_what_the_
     // All zones of the world have name servers, also those that failed.
     let name_servers = traffic.pairs.iter().filter(|(query, _)| peek(query).unwrap().qtype() == Some(2));
     let expected = BTreeMap::from(
-        [
-            ("changes", 15),
-            ("refused", 5),
-            ("names_below", 5),
-            ("name_servers", name_servers.count() as u64),
-        ]
-        .map(|(reason, number)| (reason.to_owned(), number)),
+        [("changes", 15), ("refused", 5), ("names_below", 5), ("name_servers", name_servers.count() as u64)]
+            .map(|(reason, number)| (reason.to_owned(), number)),
     );
     assert!(expected["name_servers"] > 10, "{expected:?}");
     let work = Workplace::new();
@@ -177,7 +175,10 @@ fn captured_traffic_is_answered_as_it_was_without_the_internet_but_for_what_the_
     for resolver in ["unbound", "knot-resolver", "pdns-recursor", "bind"] {
         let Some((answers, report, told)) = replayed(&apart, &work, resolver, "") else { continue };
         assert_eq!(by_reason(&report, "not_kept"), expected, "{report:#}");
-        assert_eq!((by_reason(&report, "not_compared"), number(&report, "queries")), (BTreeMap::new(), queries));
+        assert_eq!(
+            (by_reason(&report, "not_compared"), number(&report, "queries")),
+            (BTreeMap::new(), queries)
+        );
         let not_kept: u64 = expected.values().sum();
         assert_eq!((number(&report, "unanswered"), number(&report, "kept")), (5, queries - 5 - not_kept));
         assert!(number(&report, "kept") > of_unbound - expected["name_servers"] - 1);
@@ -197,7 +198,8 @@ fn signed_a_world_from_a_capture_is_validated_and_only_signatures_and_keys_diffe
     let work = Workplace::new();
     work.write("c.pcap", traffic.pcap());
     for share in ["", "--share nsec3=100%"] {
-        let Some((answers, report, told)) = replayed(&apart, &work, "unbound", &format!("--signed {share}")) else {
+        let Some((answers, report, told)) = replayed(&apart, &work, "unbound", &format!("--signed {share}"))
+        else {
             return;
         };
         std::fs::remove_dir_all(work.path("run-unbound")).unwrap();
