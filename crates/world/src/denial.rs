@@ -47,6 +47,8 @@ struct Maker<'a> {
     hierarchy: &'a Hierarchy,
     zone: &'a Zone,
     ttl_s: u32,
+    /// For a zone file, in which each type of a proof has records.
+    is_for_file: bool,
 }
 
 impl Denial {
@@ -87,7 +89,7 @@ impl Chain {
 
     /// All records of the chain; `None` where the zone is too large for one.
     pub(crate) fn records(&self, hierarchy: &Hierarchy, zone: &Zone) -> Option<Vec<RrSet>> {
-        let maker = Maker::new(hierarchy, zone);
+        let maker = Maker { is_for_file: true, ..Maker::new(hierarchy, zone) };
         match self {
             Chain::Names(names) => Some(names.iter().map(|name| self.link(&maker, name, name)).collect()),
             Chain::Hashes(hashes) => {
@@ -154,7 +156,7 @@ impl<'a> Maker<'a> {
     fn new(hierarchy: &'a Hierarchy, zone: &'a Zone) -> Self {
         let soa = hierarchy.soa(zone);
         // RFC 9077: the lesser of the TTL of SOA and its last field, which are equal here.
-        Maker { hierarchy, zone, ttl_s: soa.ttl_s }
+        Maker { hierarchy, zone, ttl_s: soa.ttl_s, is_for_file: false }
     }
 
     /// A record at a name that covers nothing after it.
@@ -197,6 +199,9 @@ impl<'a> Maker<'a> {
     fn types(&self, name: &Name, has_hashes: bool) -> RtypeBitmap<Bytes> {
         let sets = self.hierarchy.node(self.zone, name).unwrap_or_default();
         let mut types: Vec<Rtype> = sets.iter().map(|set| set.rtype).collect();
+        // What fails must be asked for: a resolver that answers from proofs would say that it is not there.
+        let captured = self.hierarchy.population.captured().filter(|_| !self.is_for_file);
+        types.extend(captured.iter().flat_map(|captured| captured.failing_types(name)));
         if *name == self.zone.apex {
             types.push(Rtype::DNSKEY);
             types.extend(has_hashes.then_some(Rtype::NSEC3PARAM));

@@ -167,10 +167,10 @@ impl World {
             NotKept::Refused
         } else if is_of_signing(rtype) {
             NotKept::Keys
-        } else if is_own(rtype) || has(Rtype::NS) || rtype == Rtype::SOA && !is_shown() {
-            NotKept::NameServers
         } else if only_signatures() {
             NotKept::Signatures
+        } else if is_own(rtype) || has(Rtype::NS) || rtype == Rtype::SOA && !is_shown() {
+            NotKept::NameServers
         } else if has(Rtype::DNAME) {
             NotKept::Dname
         } else if found.names.iter().any(|name| key_to_hold(name).is_none()) {

@@ -204,6 +204,15 @@ impl Captured {
         question.is_some_and(|question| question.value == Value::Fails)
     }
 
+    /// The types that fail at a name.
+    pub(crate) fn failing_types(&self, name: &Name) -> impl Iterator<Item = Rtype> + '_ {
+        let found = self.names.find(&key_of(labels(name)));
+        let questions = found.map_or(&[][..], |number| self.questions_of(number)).iter();
+        questions
+            .filter(|question| question.value == Value::Fails)
+            .map(|question| Rtype::from_int(question.rtype))
+    }
+
     pub(crate) fn is_alias(&self, key: &[u8]) -> bool {
         self.names.find(key).is_some_and(|number| self.about[number].is_alias)
     }
