@@ -11,7 +11,7 @@ use dnsdyno_responder::message::{NXDOMAIN, REFUSED, SERVFAIL};
 use domain::base::iana::Rtype;
 
 use crate::name::{Name, below, labels, lower, suffix};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::servers::ServerId;
 use crate::shares::Fault;
 use crate::tree::{Hierarchy, Kind, Zone};

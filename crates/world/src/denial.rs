@@ -20,7 +20,7 @@ use crate::answer::Proof;
 use crate::kept::Kept;
 use crate::list::key_of;
 use crate::name::{Name, below, labels, suffix};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::tree::{Hierarchy, Kind, Zone};
 
 /// Makes proofs, and keeps the chains of zones.

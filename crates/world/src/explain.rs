@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::WorldError;
 use crate::answer::ReplyKind;
 use crate::name::{Name, text};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::servers::NameServer;
 use crate::shares::Fault;
 use crate::tree::{Hierarchy, Zone};

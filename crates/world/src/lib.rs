@@ -35,6 +35,7 @@ mod prefix;
 mod records;
 #[cfg(test)]
 mod resolver;
+mod rrset;
 mod serve;
 mod servers;
 mod shares;

@@ -7,7 +7,7 @@ use domain::base::message_builder::{RecordSectionBuilder, StaticCompressor};
 use domain::base::{MessageBuilder, Record, Ttl};
 
 use crate::answer::{Reply, ReplyKind};
-use crate::records::RrSet;
+use crate::rrset::RrSet;
 
 /// How an answer is to be sent.
 #[derive(Clone, Copy, Debug)]

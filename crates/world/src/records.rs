@@ -12,34 +12,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bytes::Bytes;
 use domain::base::iana::Rtype;
 use domain::base::{CharStr, Serial, Ttl};
-use domain::rdata::{A, Aaaa, Cname, Mx, Naptr, Ns, Soa, Srv, Txt, ZoneRecordData};
+use domain::rdata::{A, Aaaa, Cname, Mx, Naptr, Ns, Soa, Srv, Txt};
 
-use crate::captured::PLACEHOLDER;
 use crate::draw::{Draw, Purpose};
 use crate::list::key_of;
 use crate::name::{Name, below, labels};
+use crate::rrset::{Data, PLACEHOLDER, RrSet};
 use crate::shares::Share;
 use crate::tree::{CHILD_LABEL, Hierarchy, Kind, Zone};
-
-/// The data of a record.
-pub(crate) type Data = ZoneRecordData<Bytes, Name>;
-
-/// Records of one name and type.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RrSet {
-    pub(crate) owner: Name,
-    pub(crate) rtype: Rtype,
-    pub(crate) ttl_s: u32,
-    pub(crate) data: Vec<Data>,
-    /// The wildcard that the records were made from, where they were.
-    pub(crate) wildcard: Option<Name>,
-}
-
-impl RrSet {
-    pub(crate) fn new(owner: &Name, rtype: Rtype, ttl_s: u32, data: Vec<Data>) -> RrSet {
-        RrSet { owner: owner.clone(), rtype, ttl_s, data, wildcard: None }
-    }
-}
 
 impl Hierarchy {
     /// What a zone holds at a name in it that no delegation is above: `None` where the name does not exist, and an

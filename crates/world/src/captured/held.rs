@@ -12,15 +12,16 @@ use domain::base::Ttl;
 use domain::base::iana::{Class, Rtype};
 use domain::rdata::dnssec::{ProtoRrsig, Timestamp};
 
+use super::Captured;
+use super::key::key_to_hold;
 use super::report::{CaptureReport, NotCompared, NotKept};
 use super::response::{is_meta, is_of_signing, is_own};
-use super::{Captured, key_to_hold};
 use crate::WorldError;
 use crate::answer::ReplyKind;
 use crate::keys::algorithm;
 use crate::message::answer_octets;
 use crate::name::{Name, labels, lower};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::tree::Zone;
 use crate::world::World;
 

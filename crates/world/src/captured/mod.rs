@@ -10,6 +10,7 @@
 //! [`MOST_OCTETS`] are kept.
 
 mod held;
+mod key;
 mod report;
 mod response;
 mod votes;
@@ -28,12 +29,12 @@ use domain::dep::octseq::Parser;
 use domain::rdata::ZoneRecordData;
 
 use crate::WorldError;
-use crate::list::{NameList, is_reserved, key_of};
+use crate::list::{NameList, key_of};
 use crate::name::{Name, below, labels};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, PLACEHOLDER, RrSet};
 
 pub use report::{CaptureReport, NotCompared, NotKept};
-use votes::{Kind, Votes};
+use votes::{Kind, Value, Votes};
 
 /// What a capture shows.
 #[derive(Debug)]
@@ -72,19 +73,6 @@ struct Question {
     value: Value,
     /// Whether there were other answers to it.
     has_others: bool,
-}
-
-/// An answer to a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
-    /// Records, by their place in the values.
-    Records { start: u32, length: u32 },
-    /// The name is there without the type.
-    Nothing,
-    /// What holds for all types of the name: it is an alias, or not there.
-    ByName,
-    /// SERVFAIL.
-    Fails,
 }
 
 /// What was read of captures.
@@ -276,21 +264,10 @@ fn data_of(rtype: Rtype, octets: Bytes) -> Option<Data> {
     data.try_flatten_into().ok()
 }
 
-/// The key of a name that a world can hold; `None` of one that it cannot: with an octet 0, a wildcard, which would stand
-/// for names that the capture says nothing of, and the names that it gives to its own servers.
-fn key_to_hold(name: &Name) -> Option<Vec<u8>> {
-    let labels = labels(name);
-    let is_impossible = |label: &&[u8]| label.contains(&0) || *label == b"*" || is_reserved(label);
-    (!labels.iter().any(is_impossible)).then(|| key_of(labels))
-}
-
 fn is_stdin(path: &std::path::Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The type of the record that a name has of which only types are known that it does not have: one of those for private
-/// use (RFC 6895 §3.1).
-pub(crate) const PLACEHOLDER: Rtype = Rtype::from_int(65_280);
 const PLACEHOLDER_TTL_S: u32 = 300;
 
 /// What names and records take at most while they are read.

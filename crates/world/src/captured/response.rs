@@ -13,7 +13,7 @@ use domain::base::rdata::ComposeRecordData;
 use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::AllRecordData;
 
-use super::key_to_hold;
+use super::key::key_to_hold;
 use super::votes::{Kind, Seen, Votes};
 use crate::name::{Name, lower};
 

@@ -6,7 +6,18 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::Value;
+/// An answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Records, by their place in the values.
+    Records { start: u32, length: u32 },
+    /// The name is there without the type.
+    Nothing,
+    /// What holds for all types of the name: it is an alias, or not there.
+    ByName,
+    /// SERVFAIL.
+    Fails,
+}
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
