@@ -127,7 +127,7 @@ impl Apart {
 /// Ends a world as Ctrl-C does, and reads its book.
 pub(crate) fn book_of(work: &Workplace, world: Started<'_>) -> Value {
     world.signal(Signal::INT);
-    world.wait().gives(0);
+    world.wait_within(PATIENCE * 20).gives(0);
     let book: Value = serde_json::from_str(&work.read("book.json")).unwrap();
     // What the world itself lost would be missing in each comparison.
     let own = ["/kernel_drops", "/ends/over_bound", "/ends/send_errors", "/ends/outside"];
