@@ -37,6 +37,13 @@ impl Traffic {
         book_of(&work, world);
         let pairs = questions.iter().zip(answers);
         let pairs = pairs.map(|(question, answer)| (question.query.clone(), Some(answer.into_octets())));
+        // PowerDNS Recursor has the start of a zone from negative answers, also where the question for it fails.
+        let is_start_that_fails = |query: &[u8], response: &[u8]| {
+            peek(query).unwrap().qtype() == Some(SOA) && response[3] & 0xf == super::SERVFAIL
+        };
+        let pairs = pairs.filter(|(query, response)| {
+            !response.as_ref().is_some_and(|response| is_start_that_fails(query, response))
+        });
         Some(Traffic { pairs: pairs.collect() })
     }
 
@@ -251,6 +258,8 @@ fn a_world_from_a_capture_is_written_out_and_answered_equally_by_knot() {
         answered_equally_by_knot(&work, &format!("--capture c.pcap --hosters 8 {options}"));
     }
 }
+
+const SOA: u16 = 6;
 
 /// Replays at most.
 const ATTEMPTS: u32 = 5;
