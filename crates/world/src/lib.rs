@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Nothing is written down for a million zones: whether a name exists, its zone, its servers and its records are a
-//! function of seed, rules and name ([`World`]). The address that is asked says which server answers.
+//! function of seed, rules and name ([`World`]); of a list or a capture its names are kept. The address that is asked says which server answers.
 #![forbid(unsafe_code)]
 
 mod answer;

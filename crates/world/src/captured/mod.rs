@@ -125,10 +125,10 @@ impl Captured {
     pub(crate) fn of(votes: Votes, read: ReadCounts) -> Captured {
         let (mut about, mut questions, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut outvoted = HashSet::new();
-        for node in votes.sorted() {
+        for mut node in votes.sorted() {
             if node.kind == Some(Kind::Absent) && !node.is_apex {
                 let is_other = |entry: votes::VotedEntry| entry.has_others || entry.value != Value::ByName;
-                if node.has_others || node.entries.into_iter().any(is_other) {
+                if node.has_others || node.entries.any(is_other) {
                     outvoted.insert(node.key.into());
                 }
                 continue;
