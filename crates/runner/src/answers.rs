@@ -6,7 +6,6 @@
 //!
 //! A worker never waits for the comparison: what does not fit into its queue is counted as not compared.
 
-mod compare;
 mod differing;
 
 use std::path::Path;
@@ -17,9 +16,9 @@ use std::time::Duration;
 
 use dnsdyno_engine::{How, QueryEnd, QueryLog};
 use dnsdyno_measure::AnswerCounts;
+use dnsdyno_queries::replay::{Compared, compare};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use self::compare::{Compared, compare};
 use self::differing::Differing;
 use crate::error::RunError;
 

@@ -11,7 +11,7 @@ use dnsdyno_responder::message::{NXDOMAIN, REFUSED, SERVFAIL};
 use domain::base::iana::Rtype;
 
 use crate::name::{Name, below, labels, lower, suffix};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::servers::ServerId;
 use crate::shares::Fault;
 use crate::tree::{Hierarchy, Kind, Zone};
@@ -82,6 +82,17 @@ impl Hierarchy {
         }
     }
 
+    /// The answer that a resolver comes to for a name, without what its aliases lead to in other zones.
+    pub(crate) fn final_reply(&self, name: &Name, rtype: Rtype) -> Reply {
+        let mut path = self.path(name);
+        let child = path.pop_if(|zone| rtype == Rtype::DS && zone.apex == *name && zone.kind != Kind::Root);
+        match (path.last(), child) {
+            (Some(zone), Some(child)) => self.delegation_signer(zone, &child),
+            (Some(zone), None) => self.authoritative(zone, name, rtype),
+            (None, _) => Reply::refusal(REFUSED, None),
+        }
+    }
+
     /// The closest name above `name`, or itself, that a zone has.
     fn encloser(&self, zone: &Zone, name: &Name) -> Name {
         let least = labels(&zone.apex).len();
@@ -113,8 +124,12 @@ impl Hierarchy {
     pub(crate) fn authoritative(&self, zone: &Zone, name: &Name, rtype: Rtype) -> Reply {
         let mut reply = Reply::of(ReplyKind::Answer, zone, Vec::new());
         let mut name = name.clone();
-        // Aliases within a zone end: each leads to a host. The bound holds whatever a list asks for.
+        // By rule aliases within a zone end: each leads to a host. The bound holds whatever a capture shows.
         for _ in 0..MOST_ALIASES {
+            if self.population.captured().is_some_and(|captured| captured.fails(&name, rtype)) {
+                // Whoever asks for the end of a chain alone is told that it fails.
+                return if reply.answer.is_empty() { Reply::refusal(SERVFAIL, None) } else { reply };
+            }
             let (sets, wildcard) = match self.node(zone, &name) {
                 Some(sets) => (sets, None),
                 None => {
@@ -148,7 +163,8 @@ impl Hierarchy {
                 [Data::Cname(cname)] if rtype != Rtype::CNAME && rtype != Rtype::ANY => lower(cname.cname()),
                 _ => break,
             };
-            if !target.ends_with(&zone.apex) || self.cut(zone, &target).is_some() {
+            let is_again = reply.answer.iter().any(|set| set.owner == target);
+            if is_again || !target.ends_with(&zone.apex) || self.cut(zone, &target).is_some() {
                 break;
             }
             name = target;

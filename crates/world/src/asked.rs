@@ -29,7 +29,8 @@ enum Sought {
 
 impl World {
     /// The question with this number, as a line of a query file: name and type. Each number has the same question in
-    /// the same world; names of a list are asked in the order of the list, and then again.
+    /// the same world; names of a list are asked in the order of the list, and then again, and so are the questions that
+    /// a capture has for names that are there.
     pub fn question(&self, number: u64) -> String {
         let (name, rtype) = self.hierarchy.question(number);
         line_of(&name, rtype)
@@ -106,7 +107,10 @@ impl Hierarchy {
     }
 
     fn question(&self, number: u64) -> (Name, Rtype) {
-        if let Some(list) = &self.population.list {
+        if let Some(captured) = self.population.captured() {
+            return captured.question(number);
+        }
+        if let Some(list) = self.population.list() {
             let at = (number % list.len() as u64) as usize;
             let name = list.labels(at).fold(Name::root_bytes(), |parent, label| below(label, &parent));
             let rtype = list.types(list.key(at)).and_then(|mut types| types.next());

@@ -20,7 +20,7 @@ use crate::answer::Proof;
 use crate::kept::Kept;
 use crate::list::key_of;
 use crate::name::{Name, below, labels, suffix};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::tree::{Hierarchy, Kind, Zone};
 
 /// Makes proofs, and keeps the chains of zones.
@@ -47,6 +47,8 @@ struct Maker<'a> {
     hierarchy: &'a Hierarchy,
     zone: &'a Zone,
     ttl_s: u32,
+    /// For a zone file, in which each type of a proof has records.
+    is_for_file: bool,
 }
 
 impl Denial {
@@ -87,7 +89,7 @@ impl Chain {
 
     /// All records of the chain; `None` where the zone is too large for one.
     pub(crate) fn records(&self, hierarchy: &Hierarchy, zone: &Zone) -> Option<Vec<RrSet>> {
-        let maker = Maker::new(hierarchy, zone);
+        let maker = Maker { is_for_file: true, ..Maker::new(hierarchy, zone) };
         match self {
             Chain::Names(names) => Some(names.iter().map(|name| self.link(&maker, name, name)).collect()),
             Chain::Hashes(hashes) => {
@@ -154,7 +156,7 @@ impl<'a> Maker<'a> {
     fn new(hierarchy: &'a Hierarchy, zone: &'a Zone) -> Self {
         let soa = hierarchy.soa(zone);
         // RFC 9077: the lesser of the TTL of SOA and its last field, which are equal here.
-        Maker { hierarchy, zone, ttl_s: soa.ttl_s }
+        Maker { hierarchy, zone, ttl_s: soa.ttl_s, is_for_file: false }
     }
 
     /// A record at a name that covers nothing after it.
@@ -197,6 +199,9 @@ impl<'a> Maker<'a> {
     fn types(&self, name: &Name, has_hashes: bool) -> RtypeBitmap<Bytes> {
         let sets = self.hierarchy.node(self.zone, name).unwrap_or_default();
         let mut types: Vec<Rtype> = sets.iter().map(|set| set.rtype).collect();
+        // What fails must be asked for: a resolver that answers from proofs would say that it is not there.
+        let captured = self.hierarchy.population.captured().filter(|_| !self.is_for_file);
+        types.extend(captured.iter().flat_map(|captured| captured.failing_types(name)));
         if *name == self.zone.apex {
             types.push(Rtype::DNSKEY);
             types.extend(has_hashes.then_some(Rtype::NSEC3PARAM));
@@ -215,16 +220,17 @@ impl<'a> Maker<'a> {
 impl Hierarchy {
     /// How many names a zone has at most.
     pub(crate) fn most_names(&self, zone: &Zone) -> u64 {
-        let listed = self.population.list.as_ref().map_or(0, |list| {
+        let listed = self.population.names().map_or(0, |names| {
             let key = key_of(labels(&zone.apex));
-            (list.first_after(&key) - list.first_from(&key)) as u64
+            (names.first_after(&key) - names.first_from(&key)) as u64
         });
         let by_rule = match zone.kind {
             Kind::Root => self.population.tld_count().into(),
             Kind::Tld(tld) => self.population.zones_of(tld) + self.hosters_of(tld).count() as u64,
             _ => 0,
         };
-        by_rule + if zone.kind == Kind::Root { 0 } else { listed }
+        let of_root = self.population.captured().map_or(0, |captured| captured.outside_of_zones);
+        by_rule + if zone.kind == Kind::Root { of_root } else { listed }
     }
 }
 

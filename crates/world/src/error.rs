@@ -30,6 +30,9 @@ pub enum WorldError {
         /// Why.
         source: io::Error,
     },
+    /// A capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] dnsdyno_capture::CaptureError),
     /// The zone files cannot be written.
     #[error(transparent)]
     Write(#[from] DataError),
@@ -61,6 +64,7 @@ impl WorldError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             WorldError::Option(_) | WorldError::Line { .. } | WorldError::Read { .. } => true,
+            WorldError::Capture(_) => true,
             WorldError::Write(error) => error.is_bad_input(),
             _ => false,
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::WorldError;
 use crate::answer::ReplyKind;
 use crate::name::{Name, text};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::servers::NameServer;
 use crate::shares::Fault;
 use crate::tree::{Hierarchy, Zone};
@@ -24,7 +24,8 @@ pub struct Explanation {
     pub name: String,
     /// From the root to the zone that the name is in.
     pub zones: Vec<ExplainedZone>,
-    /// How its query for addresses ends: `answer`, `no_data` or `no_name`.
+    /// How its query for addresses ends: `answer`, `no_data` or `no_name`; `refusal` where the capture that the world
+    /// is from shows that it fails.
     pub outcome: &'static str,
     /// The records at the name, an alias among them: TTL, type and data each.
     pub records: Vec<String>,

@@ -43,7 +43,7 @@ enum Secret {
 impl ZoneKeys {
     /// The keys of a zone: registries and the root have two, as is usual, the others one.
     pub(crate) fn derive(hierarchy: &Hierarchy, zone: &Zone) -> Option<ZoneKeys> {
-        let is_edwards = zone.draw.at(Purpose::Algorithm).is(hierarchy.rules.share(Share::Ed25519));
+        let is_edwards = algorithm(hierarchy, zone) == SecurityAlgorithm::ED25519;
         let seed = hierarchy.rules.options.seed;
         let key = |flags: u16| Key::derive(seed, &zone.apex, flags, is_edwards);
         let zone_signing = if zone.is_registry() { Some(key(ZONE_KEY)?) } else { None };
@@ -70,6 +70,14 @@ impl ZoneKeys {
         record.compose_canonical_rdata(&mut octets).ok()?;
         let digest = Bytes::copy_from_slice(ring::digest::digest(&SHA256, &octets).as_ref());
         Ds::new(*tag, record.algorithm(), DigestAlgorithm::SHA256, digest).ok()
+    }
+}
+
+/// The algorithm of the keys of a zone.
+pub(crate) fn algorithm(hierarchy: &Hierarchy, zone: &Zone) -> SecurityAlgorithm {
+    match zone.draw.at(Purpose::Algorithm).is(hierarchy.rules.share(Share::Ed25519)) {
+        true => SecurityAlgorithm::ED25519,
+        false => SecurityAlgorithm::ECDSAP256SHA256,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed or from a list of names, with
-//! its name servers, their distances and their faults.
+//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed, from a list of names or from the
+//! answers of a capture, with its name servers, their distances and their faults.
 //!
 //! ```text
 //!  options ──► rules ──► population ──► tree ──► servers ──► records ──► answer ──► message
@@ -11,12 +11,13 @@
 //! ```
 //!
 //! Nothing is written down for a million zones: whether a name exists, its zone, its servers and its records are a
-//! function of seed, rules and name ([`World`]). The address that is asked says which server answers.
+//! function of seed, rules and name ([`World`]); of a list or a capture its names are kept. The address that is asked says which server answers.
 #![forbid(unsafe_code)]
 
 mod answer;
 mod asked;
 mod book;
+mod captured;
 mod counters;
 mod denial;
 mod distance;
@@ -34,6 +35,7 @@ mod prefix;
 mod records;
 #[cfg(test)]
 mod resolver;
+mod rrset;
 mod serve;
 mod servers;
 mod shares;
@@ -47,6 +49,7 @@ mod write;
 
 pub use asked::Repeating;
 pub use book::Book;
+pub use captured::{CaptureReport, NotCompared, NotKept};
 pub use distance::Regions;
 pub use error::WorldError;
 pub use explain::Explanation;

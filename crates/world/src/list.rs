@@ -14,7 +14,7 @@ use domain::base::iana::Rtype;
 use crate::WorldError;
 use crate::name::{Name, labels};
 
-/// The names of a list, sorted, each once.
+/// Names, sorted, each once: those of a list, or those that a capture shows.
 #[derive(Debug, Default)]
 pub(crate) struct NameList {
     octets: Vec<u8>,
@@ -41,8 +41,27 @@ impl NameList {
         Ok(unsorted.sorted())
     }
 
+    /// Names without types, from their sorted keys.
+    pub(crate) fn of_keys<'a>(keys: impl IntoIterator<Item = &'a [u8]>) -> NameList {
+        let mut list = NameList::default();
+        keys.into_iter().for_each(|key| list.push(key, 0));
+        list
+    }
+
+    fn push(&mut self, key: &[u8], types: u16) {
+        self.octets.extend_from_slice(key);
+        self.ends.push(self.octets.len() as u32);
+        self.types.push(types);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// The number of a name; `None` where it is not there.
+    pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
+        let at = self.first_from(key);
+        (at < self.len() && self.key(at) == key).then_some(at)
     }
 
     /// The labels of a name from the right.
@@ -52,8 +71,7 @@ impl NameList {
 
     /// The types that the list names for this name; `None` where it does not have it.
     pub(crate) fn types(&self, key: &[u8]) -> Option<impl Iterator<Item = Rtype> + use<>> {
-        let at = self.first_from(key);
-        let types = (at < self.len() && self.key(at) == key).then(|| self.types[at])?;
+        let types = self.types[self.find(key)?];
         Some(
             LISTED
                 .iter()
@@ -145,7 +163,7 @@ impl Unsorted {
         if labels.iter().any(|label| label.contains(&0)) {
             return Err("a label has an octet 0, which this cannot keep: take the name out".into());
         }
-        if labels.iter().any(|label| RESERVED.iter().any(|reserved| label.ends_with(reserved))) {
+        if labels.iter().any(|label| is_reserved(label)) {
             return Err("a label is as those of the name servers that are made: take the name out".into());
         }
         if labels.is_empty() {
@@ -169,11 +187,7 @@ impl Unsorted {
         });
         let mut list = NameList { other_types: self.other_types, ..NameList::default() };
         list.octets.reserve_exact(self.entries.iter().map(|(start, end, _)| (end - start) as usize).sum());
-        for entry in &self.entries {
-            list.octets.extend_from_slice(key(entry));
-            list.ends.push(list.octets.len() as u32);
-            list.types.push(entry.2);
-        }
+        self.entries.iter().for_each(|entry| list.push(key(entry), entry.2));
         list
     }
 }
@@ -182,8 +196,12 @@ impl Unsorted {
 const LISTED: [Rtype; 7] =
     [Rtype::A, Rtype::AAAA, Rtype::CNAME, Rtype::MX, Rtype::TXT, Rtype::NAPTR, Rtype::SRV];
 
-/// How labels end that name servers have.
-const RESERVED: [&[u8]; 3] = [b"-hosting", b"dns-nic", b"dns-root"];
+/// Whether a label is one of those that the zones of name servers have.
+pub(crate) fn is_reserved(label: &[u8]) -> bool {
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let hoster = label.strip_prefix(b"dns").and_then(|rest| rest.strip_suffix(b"-hosting"));
+    label == b"dns-nic" || label == b"dns-root" || hoster.is_some_and(is_number)
+}
 
 #[cfg(test)]
 pub(crate) mod tests {

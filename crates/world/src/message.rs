@@ -7,7 +7,7 @@ use domain::base::message_builder::{RecordSectionBuilder, StaticCompressor};
 use domain::base::{MessageBuilder, Record, Ttl};
 
 use crate::answer::{Reply, ReplyKind};
-use crate::records::RrSet;
+use crate::rrset::RrSet;
 
 /// How an answer is to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,15 @@ pub(crate) fn encode_bad_version(query: &[u8], parsed: &Query<'_>, size: u16, ou
 /// The answer of a server without EDNS to a query with it.
 pub(crate) fn encode_formerr(query: &[u8], parsed: &Query<'_>, out: &mut Vec<u8>) {
     encode_refusal(query, parsed.question_end, FORMERR, out);
+}
+
+/// A response as resolvers give it, with these records as its answer, for a question as on the wire; `None` where it is
+/// longer than any can be.
+pub(crate) fn answer_octets(question: &[u8], rcode: u8, answer: &[RrSet]) -> Option<Vec<u8>> {
+    let mut octets = sections_octets(question, [answer, &[], &[]])?;
+    (octets[2], octets[3]) = (QR, rcode);
+    octets[4..6].copy_from_slice(&[0, 1]);
+    Some(octets)
 }
 
 /// The whole message; `None` where it is longer than any can be.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use dnsdyno_queries::replay::CapturedServer;
 use dnsdyno_text::notation::{parse_count, parse_duration_ns, parse_percent};
 use dnsdyno_text::units::count;
 
@@ -20,16 +21,25 @@ pub struct WorldOptions {
     /// Random seed: the same seed and the same options give the same answers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = HIERARCHY)]
     pub seed: u64,
-    /// Zones below the top-level domains, such as 100k or 1M; without --list
+    /// Zones below the top-level domains, such as 100k or 1M; without --list and --capture
     #[arg(long, value_name = "N", default_value = "1M", value_parser = number, help_heading = HIERARCHY)]
     pub zones: u64,
-    /// Top-level domains: the first has the most zones below it, the n-th an n-th of that; without --list
+    /// Top-level domains: the first has the most zones below it, the n-th an n-th of that; without --list and
+    /// --capture
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = small, help_heading = HIERARCHY)]
     pub tlds: u32,
     /// Make the names of this file, one a line with an optional type, or with a rank and a comma before it; each is
     /// there, in a zone as delegations usually are, and the rest of the zone is by rule
     #[arg(long, value_name = "FILE", conflicts_with_all = ["zones", "tlds"], help_heading = HIERARCHY)]
     pub list: Option<PathBuf>,
+    /// Make the zones that the answers in these captures show (pcap, pcapng or dnstap, compressed or not), such as those
+    /// of a resolver to its clients: each name has what it had there, and no other name exists
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',', help_heading = HIERARCHY,
+        conflicts_with_all = ["zones", "tlds", "list", "chain", "ttl", "own_servers"])]
+    pub capture: Vec<PathBuf>,
+    /// With --capture: only the answers of this server: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated
+    #[arg(long, value_name = "SERVER", requires = "capture", value_parser = captured_server, help_heading = HIERARCHY)]
+    pub captured_server: Vec<CapturedServer>,
     /// Companies whose name servers serve the zones of others; the n-th has an n-th of the zones of the first
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = small, help_heading = HIERARCHY)]
     pub hosters: u32,
@@ -141,6 +151,11 @@ fn parse_ttls(text: &str) -> Result<Vec<(f64, u32)>, String> {
         return Err(format!("--ttl: the shares add up to {}%, and not to 100%", sum * 100.0));
     }
     Ok(ttls)
+}
+
+fn captured_server(text: &str) -> Result<CapturedServer, String> {
+    CapturedServer::parse(text)
+        .ok_or_else(|| "not a server of a capture: write ADDRESS, ADDRESS:PORT or [IPV6]:PORT".to_owned())
 }
 
 fn number(text: &str) -> Result<u64, String> {

@@ -1,13 +1,16 @@
-//! Which top-level domains and zones there are: by rule, where a label is the number of its zone, or by a list.
+//! Which top-level domains and zones there are: by rule, where a label is the number of its zone, by a list, or by the
+//! answers of a capture.
 //!
 //! ```text
-//!  by rule   12,345 of com  ──►  bafiza.com       a syllable is a digit of base 100, so labels sort as numbers do
-//!  by list   www.shop.co.uk ──►  uk, co.uk, shop.co.uk
+//!  by rule      12,345 of com  ──►  bafiza.com       a syllable is a digit of base 100, so labels sort as numbers do
+//!  by list      www.shop.co.uk ──►  uk, co.uk, shop.co.uk
+//!  by capture   the same, and what the answers show to be a zone (SOA, NS, signer)
 //! ```
 
 use std::collections::HashMap;
 
 use crate::WorldError;
+use crate::captured::Captured;
 use crate::draw::Draw;
 use crate::list::{NameList, key_of};
 use crate::name::{Name, below, labels};
@@ -18,8 +21,17 @@ use crate::options::Rules;
 pub(crate) struct Population {
     tlds: Vec<Tld>,
     by_label: HashMap<Box<[u8]>, u32>,
-    /// Where names are those of a list.
-    pub(crate) list: Option<NameList>,
+    source: Source,
+}
+
+/// Where names come from.
+#[derive(Debug)]
+enum Source {
+    Rule,
+    /// Each name is there, and the rest of its zone is by rule.
+    List(NameList),
+    /// What the answers show is there, and nothing else.
+    Capture(Box<Captured>),
 }
 
 /// A top-level domain.
@@ -34,33 +46,68 @@ struct Tld {
 impl Population {
     /// The names of the rules.
     pub(crate) fn new(rules: &Rules) -> Result<Population, WorldError> {
-        let Some(path) = &rules.options.list else {
-            return Ok(Population::with(tlds_by_rule(rules.options.tlds, rules.options.zones), None));
-        };
-        let population = Population::of_list(NameList::read(path)?);
-        if population.leaf_near(0).is_none() {
-            return Err(WorldError::Option(format!(
-                "{}: no name is below a top-level domain: add names such as www.example.com",
-                path.display()
-            )));
+        let options = &rules.options;
+        if let Some(path) = &options.list {
+            let population = Population::of_list(NameList::read(path)?);
+            return population.with_a_zone(|| {
+                format!(
+                    "{}: no name is below a top-level domain: add names such as www.example.com",
+                    path.display()
+                )
+            });
         }
-        Ok(population)
+        if !options.capture.is_empty() {
+            let captured = Captured::read(&options.capture, &options.captured_server)?;
+            return Population::of_capture(captured).with_a_zone(|| {
+                "--capture: no answer shows a name below a top-level domain: take a capture that has the responses of \
+                 a resolver to its clients"
+                    .to_owned()
+            });
+        }
+        Ok(Population::with(tlds_by_rule(options.tlds, options.zones), Source::Rule))
     }
 
     pub(crate) fn of_list(list: NameList) -> Population {
-        let mut tlds: Vec<Tld> = Vec::new();
-        let mut at = 0;
-        while at < list.len() {
-            let label: Box<[u8]> = list.labels(at).next().unwrap_or_default().into();
-            at = list.first_after(&key_of([&*label]));
-            tlds.push(Tld { label, zones: 0, before: 0 });
-        }
-        Population::with(tlds, Some(list))
+        Population::with(tlds_of(&list, |_| false), Source::List(list))
     }
 
-    fn with(tlds: Vec<Tld>, list: Option<NameList>) -> Population {
+    pub(crate) fn of_capture(captured: Captured) -> Population {
+        // A name that is an alias has no zone: it is in the one above, with all below it.
+        let tlds = tlds_of(&captured.names, |key| captured.is_alias(key));
+        Population::with(tlds, Source::Capture(Box::new(captured)))
+    }
+
+    fn with(tlds: Vec<Tld>, source: Source) -> Population {
         let by_label = tlds.iter().enumerate().map(|(at, tld)| (tld.label.clone(), at as u32)).collect();
-        Population { tlds, by_label, list }
+        Population { tlds, by_label, source }
+    }
+
+    /// Refuses names of which none is in a zone of its own.
+    fn with_a_zone(self, why: impl FnOnce() -> String) -> Result<Population, WorldError> {
+        let has_zone = !self.tlds.is_empty() && self.leaf_near(0).is_some();
+        if has_zone { Ok(self) } else { Err(WorldError::Option(why())) }
+    }
+
+    /// The names, where they are not by rule.
+    pub(crate) fn names(&self) -> Option<&NameList> {
+        match &self.source {
+            Source::Rule => None,
+            Source::List(list) => Some(list),
+            Source::Capture(captured) => Some(&captured.names),
+        }
+    }
+
+    /// The names of a list, whose zones are by rule otherwise.
+    pub(crate) fn list(&self) -> Option<&NameList> {
+        self.names().filter(|_| self.captured().is_none())
+    }
+
+    /// What a capture shows, where the world is made from one.
+    pub(crate) fn captured(&self) -> Option<&Captured> {
+        match &self.source {
+            Source::Capture(captured) => Some(captured),
+            _ => None,
+        }
     }
 
     pub(crate) fn tld_count(&self) -> u32 {
@@ -79,16 +126,30 @@ impl Population {
     /// Whether names below `label.tld` are registered by others, as below co.uk.
     pub(crate) fn is_suffix(&self, tld: &[u8], label: &[u8]) -> bool {
         let is_country = tld.len() == 2 && SECOND_LEVEL.contains(&label);
-        is_country && self.list.as_ref().is_some_and(|list| list.has(&key_of([tld, label])))
+        is_country && self.names().is_some_and(|names| names.has(&key_of([tld, label])))
     }
 
     /// Whether a zone of this label is delegated by a registry, whose labels these are, from the right.
     pub(crate) fn has_zone(&self, registry: &[&[u8]], label: &[u8]) -> bool {
-        match (&self.list, registry) {
-            (Some(list), _) => list.has(&key_of(registry.iter().copied().chain([label]))),
-            (None, [tld]) => self.tld_number(tld).is_some_and(|tld| self.number_of(tld, label).is_some()),
-            (None, _) => false,
+        let key = || key_of(registry.iter().copied().chain([label]));
+        match (&self.source, registry) {
+            (Source::List(list), _) => list.has(&key()),
+            (Source::Capture(captured), _) => {
+                let key = key();
+                captured.names.has(&key) && !captured.is_alias(&key)
+            }
+            (Source::Rule, [tld]) => {
+                self.tld_number(tld).is_some_and(|tld| self.number_of(tld, label).is_some())
+            }
+            (Source::Rule, _) => false,
         }
+    }
+
+    /// How many labels the next zone has on the way from one of `depth` labels to a name of these labels, where a
+    /// capture shows one that registries do not delegate.
+    pub(crate) fn shown_cut(&self, parts: &[&[u8]], depth: usize) -> Option<usize> {
+        let captured = self.captured()?;
+        (depth + 1..=parts.len()).find(|depth| captured.is_apex(&key_of(parts[..*depth].iter().copied())))
     }
 
     /// By rule: how many zones a top-level domain has below it.
@@ -103,7 +164,7 @@ impl Population {
 
     /// A zone, each with the same chance (of a list: each of its names).
     pub(crate) fn drawn_zone(&self, draw: Draw) -> Name {
-        match &self.list {
+        match self.names() {
             Some(list) => {
                 let found = self.leaf_near(draw.below(list.len() as u64) as usize);
                 found.unwrap_or_else(|| self.tld(0))
@@ -128,7 +189,7 @@ impl Population {
 
     /// The zone of the first name of the list from this one on, around its end, that is in one.
     fn leaf_near(&self, number: usize) -> Option<Name> {
-        let list = self.list.as_ref()?;
+        let list = self.names()?;
         (0..list.len()).map(|offset| (number + offset) % list.len()).find_map(|at| {
             let labels: Vec<_> = list.labels(at).take(3).collect();
             let depth = if labels.len() > 1 && self.is_suffix(labels[0], labels[1]) { 3 } else { 2 };
@@ -151,6 +212,24 @@ impl Population {
         })?;
         (number < zones).then_some(number)
     }
+}
+
+/// The top-level domains of names, but for those at which none can be.
+fn tlds_of(names: &NameList, is_none: impl Fn(&[u8]) -> bool) -> Vec<Tld> {
+    let (mut tlds, mut at) = (Vec::new(), 0);
+    while at < names.len() {
+        let Some(label) = names.labels(at).next() else {
+            // The root, which a capture may have.
+            at += 1;
+            continue;
+        };
+        let (label, key) = (Box::<[u8]>::from(label), key_of([label]));
+        at = names.first_after(&key);
+        if !is_none(&key) {
+            tlds.push(Tld { label, zones: 0, before: 0 });
+        }
+    }
+    tlds
 }
 
 /// Top-level domains, the n-th with an n-th of the zones of the first, at least one.

@@ -12,33 +12,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bytes::Bytes;
 use domain::base::iana::Rtype;
 use domain::base::{CharStr, Serial, Ttl};
-use domain::rdata::{A, Aaaa, Cname, Mx, Naptr, Ns, Soa, Srv, Txt, ZoneRecordData};
+use domain::rdata::{A, Aaaa, Cname, Mx, Naptr, Ns, Soa, Srv, Txt};
 
 use crate::draw::{Draw, Purpose};
 use crate::list::key_of;
 use crate::name::{Name, below, labels};
+use crate::rrset::{Data, PLACEHOLDER, RrSet};
 use crate::shares::Share;
 use crate::tree::{CHILD_LABEL, Hierarchy, Kind, Zone};
-
-/// The data of a record.
-pub(crate) type Data = ZoneRecordData<Bytes, Name>;
-
-/// Records of one name and type.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RrSet {
-    pub(crate) owner: Name,
-    pub(crate) rtype: Rtype,
-    pub(crate) ttl_s: u32,
-    pub(crate) data: Vec<Data>,
-    /// The wildcard that the records were made from, where they were.
-    pub(crate) wildcard: Option<Name>,
-}
-
-impl RrSet {
-    pub(crate) fn new(owner: &Name, rtype: Rtype, ttl_s: u32, data: Vec<Data>) -> RrSet {
-        RrSet { owner: owner.clone(), rtype, ttl_s, data, wildcard: None }
-    }
-}
 
 impl Hierarchy {
     /// What a zone holds at a name in it that no delegation is above: `None` where the name does not exist, and an
@@ -56,14 +37,19 @@ impl Hierarchy {
         if let Some(server) = self.server_named(zone, relative) {
             return Some(self.server_addresses(name, server));
         }
+        let captured = self.population.captured();
         let by_rule = match zone.kind {
+            Kind::Leaf | Kind::Child(_) if captured.is_some() => None,
             Kind::Root if relative == [b"dns-root"] => Some(Vec::new()),
             Kind::Tld(_) if relative == [b"dns-nic"] => Some(Vec::new()),
             Kind::Leaf => self.leaf(zone, name, relative),
-            Kind::Hoster(_) | Kind::Child if relative == [b"www"] => Some(self.host(name)),
+            Kind::Hoster(_) | Kind::Child(_) if relative == [b"www"] => Some(self.host(name)),
             _ => None,
         };
-        self.with_listed(zone, name, &parts, by_rule)
+        match captured {
+            Some(captured) => captured.node(name, &key_of(parts.iter().copied())).or(by_rule),
+            None => self.with_listed(zone, name, &parts, by_rule),
+        }
     }
 
     /// The names of a zone with records, its delegations among them, and those between; not sorted.
@@ -84,7 +70,8 @@ impl Hierarchy {
                     (0..self.population.zones_of(tld)).map(|number| self.population.label_of(tld, number));
                 names.extend(zones.map(|label| below(label, &zone.apex)));
             }
-            Kind::Hoster(_) | Kind::Child => names.push(below("www", &zone.apex)),
+            Kind::Leaf | Kind::Child(_) if self.population.captured().is_some() => {}
+            Kind::Hoster(_) | Kind::Child(_) => names.push(below("www", &zone.apex)),
             Kind::Leaf => {
                 let hosts = LEAF_LABELS.iter().chain([&CHILD_LABEL]).map(|label| below(label, &zone.apex));
                 let chain = (0..self.rules.options.chain).map(|at| below(format!("e{at}"), &zone.apex));
@@ -126,6 +113,9 @@ impl Hierarchy {
     /// The start of authority of a zone. Its TTL is also that of negative answers (RFC 2308), so that it is the same in
     /// all answers.
     pub(crate) fn soa(&self, zone: &Zone) -> RrSet {
+        if let Some(soa) = self.captured_soa(zone) {
+            return soa;
+        }
         let first =
             self.servers_of(zone).into_iter().next().map_or_else(Name::root_bytes, |server| server.host);
         let minimum = match zone.is_registry() {
@@ -141,8 +131,26 @@ impl Hierarchy {
         RrSet::new(&zone.apex, Rtype::SOA, minimum.as_secs(), vec![Data::Soa(soa)])
     }
 
+    /// The start of authority that a capture shows, with the TTL that its negative answers have.
+    fn captured_soa(&self, zone: &Zone) -> Option<RrSet> {
+        let captured = self.population.captured()?;
+        let mut set = captured.set(&zone.apex, &key_of(labels(&zone.apex)), Rtype::SOA)?;
+        let Some(Data::Soa(soa)) = set.data.first() else { return None };
+        set.ttl_s = set.ttl_s.min(soa.minimum().as_secs());
+        Some(set)
+    }
+
     fn apex(&self, zone: &Zone) -> Vec<RrSet> {
         let mut sets = vec![self.soa(zone), self.name_servers(zone)];
+        if let Some(captured) = self.population.captured()
+            && !matches!(zone.kind, Kind::Hoster(_))
+        {
+            let shown = captured.node(&zone.apex, &key_of(labels(&zone.apex))).unwrap_or_default();
+            // A placeholder is not needed where these are, and an alias cannot be beside them.
+            let is_beside = |set: &RrSet| ![Rtype::SOA, Rtype::CNAME, PLACEHOLDER].contains(&set.rtype);
+            sets.extend(shown.into_iter().filter(is_beside));
+            return sets;
+        }
         if zone.is_registry() {
             return sets;
         }
@@ -292,7 +300,7 @@ impl Hierarchy {
         parts: &[&[u8]],
         by_rule: Option<Vec<RrSet>>,
     ) -> Option<Vec<RrSet>> {
-        let Some(list) = &self.population.list else { return by_rule };
+        let Some(list) = self.population.list() else { return by_rule };
         let key = key_of(parts.iter().copied());
         let Some(types) = list.types(&key) else {
             return by_rule.or_else(|| list.has(&key).then(Vec::new));
@@ -338,23 +346,29 @@ impl Hierarchy {
         }
     }
 
-    /// The names that a zone has of a list, and those between, without what is in zones below it; of a registry the
-    /// zones that it delegates.
+    /// The names that a zone has of a list or a capture, and those between, its delegations among them and nothing
+    /// below those.
     fn listed_names(&self, zone: &Zone) -> Vec<Name> {
-        let Some(list) = &self.population.list else { return Vec::new() };
+        let Some(list) = self.population.names() else { return Vec::new() };
         let key = key_of(labels(&zone.apex));
         let depth = labels(&zone.apex).len();
-        let mut names: Vec<Name> = Vec::new();
-        for number in list.first_from(&key)..if key.is_empty() { 0 } else { list.first_after(&key) } {
-            let most = if zone.is_registry() { depth + 1 } else { usize::MAX };
+        let end = if key.is_empty() { list.len() } else { list.first_after(&key) };
+        let (mut at, mut names) = (list.first_from(&key), Vec::<Name>::new());
+        while at < end {
             let mut name = Name::root_bytes();
-            for (at, label) in list.labels(number).take(most).enumerate() {
+            let mut next = at + 1;
+            for (place, label) in list.labels(at).enumerate() {
                 name = below(label, &name);
                 // Those of one list follow each other, so the same name is close.
-                if at >= depth && names.last() != Some(&name) {
+                if place >= depth && names.last() != Some(&name) {
                     names.push(name.clone());
                 }
+                if place >= depth && self.cut(zone, &name).is_some() {
+                    next = list.first_after(&key_of(labels(&name)));
+                    break;
+                }
             }
+            at = next;
         }
         names
     }

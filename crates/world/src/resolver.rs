@@ -44,7 +44,7 @@ impl<'a> Resolver<'a> {
     /// Resolves a name over its aliases.
     pub(crate) fn resolve(&mut self, name: &Name, rtype: Rtype) -> Result<Found, String> {
         let mut chain = vec![name.clone()];
-        for _ in 0..20 {
+        for _ in 0..MOST_ALIASES {
             let asked = chain.last().unwrap().clone();
             let message = self.ask_down(&asked, rtype, 0)?;
             let mut at = asked.clone();
@@ -57,6 +57,9 @@ impl<'a> Resolver<'a> {
                     _ => None,
                 });
                 match alias {
+                    Some(_) if chain.len() > MOST_ALIASES => {
+                        return Err(format!("{}: aliases in a circle", text(name)));
+                    }
                     Some(target) => {
                         chain.push(target.clone());
                         at = target;
@@ -190,6 +193,9 @@ impl<'a> Resolver<'a> {
         Some(message)
     }
 }
+
+/// Aliases that it follows.
+const MOST_ALIASES: usize = 20;
 
 /// The zone that a message refers to.
 pub(crate) fn referred(message: &Message<Bytes>) -> Option<Name> {

@@ -71,10 +71,8 @@ impl Hierarchy {
             Kind::Hoster(hoster) => {
                 (0..self.hoster_size(hoster)).map(|at| self.hoster_server(hoster, at)).collect()
             }
-            Kind::Leaf if zone.draw.at(Purpose::OwnServers).is(self.rules.share(Share::Own)) => {
-                self.own(zone)
-            }
-            Kind::Leaf | Kind::Child => self.hosted(zone),
+            Kind::Leaf if self.has_own_servers(zone) => self.own(zone),
+            Kind::Leaf | Kind::Child(_) => self.hosted(zone),
         }
     }
 
@@ -133,7 +131,7 @@ impl Hierarchy {
             Kind::Leaf => {
                 numbers(self.servers_of(zone).iter().filter(|s| s.host.ends_with(&zone.apex)).count() as u32)
             }
-            Kind::Suffix(_) | Kind::Child => Vec::new(),
+            Kind::Suffix(_) | Kind::Child(_) => Vec::new(),
         }
     }
 
@@ -175,7 +173,7 @@ impl Hierarchy {
 
     /// How a server fails for a zone that is delegated to it.
     pub(crate) fn lame(&self, zone: &Zone, server: ServerId) -> Option<Fault> {
-        let can_be = matches!(zone.kind, Kind::Leaf | Kind::Child);
+        let can_be = matches!(zone.kind, Kind::Leaf | Kind::Child(_));
         let draw = zone.draw.nth(server.0.into()).at(Purpose::Lame);
         can_be.then(|| self.drawn_fault(draw, &Fault::LAME)).flatten()
     }
@@ -239,6 +237,12 @@ impl Hierarchy {
     fn hoster_server(&self, hoster: u32, at: u32) -> NameServer {
         let host = below(format!("ns{}", at + 1), &self.hoster_zone(hoster).apex);
         NameServer { host, id: ServerId(self.first_hoster() + hoster * HOSTER_ROOM + at) }
+    }
+
+    /// Whether the name servers of a leaf are in it. Of a capture they are not: it may show other records there.
+    fn has_own_servers(&self, leaf: &Zone) -> bool {
+        self.population.captured().is_none()
+            && leaf.draw.at(Purpose::OwnServers).is(self.rules.share(Share::Own))
     }
 
     /// Servers in the zone itself.

@@ -17,7 +17,7 @@ use crate::denial::{Denial, nsec3param};
 use crate::kept::Kept;
 use crate::keys::{Key, ZoneKeys, idle_keys};
 use crate::name::{Name, labels};
-use crate::records::{Data, RrSet};
+use crate::rrset::{Data, RrSet};
 use crate::tree::{Hierarchy, Zone};
 
 /// Adds keys, proofs and signatures to answers.

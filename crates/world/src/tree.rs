@@ -51,8 +51,8 @@ pub(crate) enum Kind {
     Hoster(u32),
     /// What is registered.
     Leaf,
-    /// A zone that a leaf delegates.
-    Child,
+    /// A zone below a leaf, with the number of labels of the leaf.
+    Child(usize),
 }
 
 impl Hierarchy {
@@ -87,18 +87,32 @@ impl Hierarchy {
         let parts = labels(name);
         let depth = labels(&zone.apex).len();
         let label = *parts.get(depth)?;
+        if let Some(kind) = self.usual_cut(zone, &parts[..depth], label) {
+            return Some(self.zone(suffix(name, depth + 1), kind));
+        }
+        let shown = self.population.shown_cut(&parts, depth)?;
         let kind = match zone.kind {
-            Kind::Root => Kind::Tld(self.population.tld_number(label)?),
-            Kind::Tld(tld) if self.population.is_suffix(parts[0], label) => Kind::Suffix(tld),
-            Kind::Tld(tld) => match self.hoster_with(tld, label) {
-                Some(hoster) => Kind::Hoster(hoster),
-                None => self.population.has_zone(&parts[..depth], label).then_some(Kind::Leaf)?,
-            },
-            Kind::Suffix(_) => self.population.has_zone(&parts[..depth], label).then_some(Kind::Leaf)?,
-            Kind::Leaf => (label == CHILD_LABEL.as_bytes() && self.has_child(zone)).then_some(Kind::Child)?,
-            Kind::Hoster(_) | Kind::Child => return None,
+            Kind::Tld(_) | Kind::Suffix(_) => Kind::Leaf,
+            Kind::Leaf => Kind::Child(depth),
+            Kind::Child(leaf) => Kind::Child(leaf),
+            Kind::Root | Kind::Hoster(_) => return None,
         };
-        Some(self.zone(suffix(name, depth + 1), kind))
+        Some(self.zone(suffix(name, shown), kind))
+    }
+
+    /// What a zone is that `zone`, of these labels, delegates at a label, as registries do and as it is by rule.
+    fn usual_cut(&self, zone: &Zone, parts: &[&[u8]], label: &[u8]) -> Option<Kind> {
+        let registered = || self.population.has_zone(parts, label).then_some(Kind::Leaf);
+        match zone.kind {
+            Kind::Root => Some(Kind::Tld(self.population.tld_number(label)?)),
+            Kind::Tld(tld) if self.population.is_suffix(parts[0], label) => Some(Kind::Suffix(tld)),
+            Kind::Tld(tld) => self.hoster_with(tld, label).map(Kind::Hoster).or_else(registered),
+            Kind::Suffix(_) => registered(),
+            Kind::Leaf => {
+                (label == CHILD_LABEL.as_bytes() && self.has_child(zone)).then_some(Kind::Child(parts.len()))
+            }
+            Kind::Hoster(_) | Kind::Child(_) => None,
+        }
     }
 
     pub(crate) fn root(&self) -> Zone {
@@ -125,9 +139,9 @@ impl Hierarchy {
         found.min(self.hosters.len().saturating_sub(1)) as u32
     }
 
-    /// Whether a leaf delegates a zone below it. Of a list no zone does: it could hide a name of the list.
+    /// Whether a leaf delegates a zone below it by rule. Of a list no zone does: it could hide a name of the list.
     pub(crate) fn has_child(&self, leaf: &Zone) -> bool {
-        self.population.list.is_none() && leaf.draw.at(Purpose::Child).is(self.rules.share(Share::Child))
+        self.population.names().is_none() && leaf.draw.at(Purpose::Child).is(self.rules.share(Share::Child))
     }
 
     /// Whether a zone is signed: where any is, the root and the zones of registries are, so that the others can have a
@@ -138,8 +152,9 @@ impl Hierarchy {
         match zone.kind {
             Kind::Root | Kind::Tld(_) | Kind::Suffix(_) => true,
             Kind::Hoster(_) | Kind::Leaf => is_drawn(zone.draw),
-            Kind::Child => {
-                is_drawn(zone.draw) && is_drawn(self.draw_of(&suffix(&zone.apex, CHILD_DEPTH - 1)))
+            Kind::Child(leaf) => {
+                let mut depths = leaf..=labels(&zone.apex).len();
+                depths.all(|depth| is_drawn(self.draw_of(&suffix(&zone.apex, depth))))
             }
         }
     }
@@ -174,11 +189,8 @@ fn hoster_label(number: u32) -> String {
 
 const HOSTER_LABEL: (&[u8], &[u8]) = (b"dns", b"-hosting");
 
-/// The label of a zone that a leaf delegates.
+/// The label of a zone that a leaf delegates by rule.
 pub(crate) const CHILD_LABEL: &str = "dept";
-
-/// A child is below a leaf below a top-level domain: without a list there are no suffixes.
-const CHILD_DEPTH: usize = 3;
 
 #[cfg(test)]
 pub(crate) mod tests {

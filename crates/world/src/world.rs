@@ -111,7 +111,7 @@ impl World {
 
     /// Lines of the list with a type of which a world makes no records: their names are there all the same.
     pub fn other_types(&self) -> u64 {
-        self.hierarchy.population.list.as_ref().map_or(0, |list| list.other_types)
+        self.hierarchy.population.list().map_or(0, |list| list.other_types)
     }
 
     /// Handles a query that came to the address `local` from the port `peer_port`; appends the answer to `out`, if

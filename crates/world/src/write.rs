@@ -12,7 +12,7 @@ use domain::base::{Record, Ttl};
 use crate::WorldError;
 use crate::denial::{Chain, MOST_CHAINED};
 use crate::name::{Name, text};
-use crate::records::RrSet;
+use crate::rrset::RrSet;
 use crate::sign::param;
 use crate::tree::{Kind, Zone};
 use crate::world::World;

@@ -47,6 +47,10 @@ pub(crate) struct WorldFlags {
     /// Offer the sums of the book at this local socket while serving, for --watch world=SOCKET of a run
     #[arg(long, value_name = "SOCKET")]
     counters: Option<PathBuf>,
+    /// With --capture: write to this file what of its answers is kept, and why not the others, as JSON; it is also told
+    /// on standard error
+    #[arg(long, value_name = "FILE", requires = "capture")]
+    report: Option<PathBuf>,
     /// Do not serve: write the zones to this folder as zone files, with a configuration for Knot DNS; for small worlds
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["port", "threads", "duration", "book", "hints", "counters"])]
@@ -131,6 +135,7 @@ fn questions(flags: &QuestionFlags) -> Outcome {
 
 fn write(flags: &WorldFlags, folder: &Path) -> Outcome {
     let world = World::new(&flags.options).map_err(failure)?;
+    report(flags, &world)?;
     let folder = Folder::make(folder).map_err(|error| failure(error.into()))?;
     let written = world.write(folder).map_err(failure)?;
     write_anchor(flags, &world)?;
@@ -155,6 +160,7 @@ fn serve(flags: &WorldFlags) -> Outcome {
             "world: {lines} of the list have a type that is not made; their names have addresses"
         ));
     }
+    report(flags, &world)?;
     write_anchor(flags, &world)?;
     // Installed before the world reports that it is served: it may be stopped right after that.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
@@ -206,6 +212,15 @@ fn wait(serving: &Serving, signals: &mut Signals, length: Option<Duration>) -> a
     }
 }
 
+/// Tells what of the answers of a capture is kept.
+fn report(flags: &WorldFlags, world: &World) -> Result<(), Failure> {
+    let Some(report) = world.capture_report().map_err(failure)? else { return Ok(()) };
+    print_error(&format!("world: {}", report.to_text()));
+    let Some(path) = &flags.report else { return Ok(()) };
+    let json = serde_json::to_string_pretty(&report).map_err(Failure::run_failed)?;
+    write_file(path, &(json + "\n"))
+}
+
 fn write_anchor(flags: &WorldFlags, world: &World) -> Result<(), Failure> {
     let Some(path) = &flags.anchor else { return Ok(()) };
     let anchor = world.trust_anchor().context("--anchor: with --signed=0% nothing is signed");
@@ -250,6 +265,7 @@ Examples:
   dnsdyno world questions 2k --zones 1M > warm.txt
   dnsdyno world questions 100k --hit 90% --warm 2k --zones 1M > 90-percent-hits.txt
   dnsdyno world explain www.bafiza.com --zones 1M
+  dnsdyno world --capture clients.pcap --report kept.json --rtt none
   dnsdyno world --zones 100 --tlds 5 --signed --write zones
 
 The same options make the same world: give explain and questions those of the world that is served. The book says what

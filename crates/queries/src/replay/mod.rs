@@ -9,10 +9,12 @@
 
 mod answers;
 mod clock;
+mod compare;
 mod reader;
 mod scan;
 mod servers;
 
+pub use compare::{Compared, ComparedAnswer, compare};
 pub use reader::{CapturedQuery, QueryReader};
 pub use scan::{Scan, USUAL_TYPES};
 pub use servers::CapturedServer;

@@ -23,7 +23,7 @@ impl CapturedServer {
     }
 
     /// Whether this is the server.
-    pub(super) fn is(&self, server: SocketAddr) -> bool {
+    pub fn is(&self, server: SocketAddr) -> bool {
         self.address == server.ip() && self.port.is_none_or(|port| port == server.port())
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use dnsdyno_queries::replay::Compared;
 use dnsdyno_text::shown;
 use dnsdyno_text::units::length;
 use dnsdyno_wire::{name_to_text, peek, rcode_name, type_name};
@@ -12,8 +13,6 @@ use domain::base::Message;
 use domain::base::message::RecordSection;
 use domain::base::name::ParsedName;
 use domain::rdata::AllRecordData;
-
-use super::compare::Compared;
 
 /// The first answers that differ, as text.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 
 mod apart;
 mod judged;
+mod captured;
 mod place;
 mod resolvers;
 
@@ -225,12 +226,21 @@ fn the_same_options_give_the_same_octets_and_another_seed_others() {
 
 #[test]
 fn a_world_that_is_written_out_is_answered_equally_by_knot_and_its_signatures_hold() {
-    let work = Workplace::new();
     let options =
         "--zones 100 --tlds 5 --hosters 8 --signed --share large=30%,naptr=30%,wildcard=40%,child=30%";
+    answered_equally_by_knot(&Workplace::new(), options);
+}
+
+/// Writes a world to zone files, of which the signatures are verified, and asks it and Knot, which loads them, the
+/// same questions.
+pub(crate) fn answered_equally_by_knot(work: &Workplace, options: &str) {
     let at = format!("{options} --rtt none --prefix {LOOPBACK}");
-    work.dnsdyno(&format!("world {at} --write zones --anchor root.key")).gives(0);
-    check_signatures(&work.path("zones/zones"));
+    let is_signed = options.contains("--signed");
+    let anchor = if is_signed { "--anchor root.key" } else { "" };
+    work.dnsdyno(&format!("world {at} --write zones {anchor}")).gives(0);
+    if is_signed {
+        check_signatures(&work.path("zones/zones"));
+    }
     let more_zones = work.read("zones/knot.conf").replacen("zone:\n", "", 1);
     let Some(knot) = knot_with(more_zones) else { return };
     let ran = work.dnsdyno(&format!("world questions 300 {at}")).gives(0);
@@ -244,10 +254,14 @@ fn a_world_that_is_written_out_is_answered_equally_by_knot_and_its_signatures_ho
         let of_knot = question.over_tcp(knot.address()).unwrap();
         let zone = truth["zones"].as_array().unwrap().last().unwrap()["apex"].as_str().unwrap();
         let is_in_zone = truth["alias_of"].is_null();
+        // What fails in a capture cannot fail in a zone file.
+        if of_world[3] & 0xf == SERVFAIL {
+            continue;
+        }
         let [of_world, of_knot] = [of_world, of_knot].map(|answer| Told::of(answer, zone, is_in_zone));
         assert_eq!(of_world, of_knot, "{} {} in {zone}", question.name, question.rtype);
     }
-    book_of(&work, world);
+    book_of(work, world);
 }
 
 #[test]

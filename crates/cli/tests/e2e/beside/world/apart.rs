@@ -204,7 +204,7 @@ pub(crate) fn log_of(server: &Server) -> String {
 pub(crate) const PREFIX: &str = "100.64.0.0/10";
 
 /// How long a resolver may take for an answer, on a busy host, from cold.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often a client asks, and how long it waits each time.
 const TRIES: u32 = 12;

@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 
+use dnsdyno_record::Digest;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::apart::{Apart, PREFIX, Question};
+use super::apart::{Apart, PATIENCE, PREFIX, Question};
 use crate::support::{Started, Workplace};
 
 impl Apart {
@@ -17,12 +18,18 @@ impl Apart {
         started.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
         started
     }
+
+    /// Makes a run from the namespace; gives its record.
+    pub(crate) fn run(&self, work: &Workplace, words: &str, folder: &str) -> Digest {
+        work.start_in(self.namespace(), words).wait_within(PATIENCE * 4).gives(0);
+        work.record(folder)
+    }
 }
 
 /// Ends a world as Ctrl-C does, and reads its book.
 pub(crate) fn book_of(work: &Workplace, world: Started<'_>) -> Value {
     world.signal(Signal::INT);
-    world.wait().gives(0);
+    world.wait_within(PATIENCE * 20).gives(0);
     let book: Value = serde_json::from_str(&work.read("book.json")).unwrap();
     // What the world itself lost would be missing in each comparison.
     let own = ["/kernel_drops", "/ends/over_bound", "/ends/send_errors", "/ends/outside"];

@@ -15,7 +15,8 @@ use domain::rdata::AllRecordData;
 
 /// How an answer compares with the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
+pub enum Compared {
+    /// The same RCODE and records.
     Same,
     /// Another RCODE or other records.
     Different,
@@ -26,38 +27,70 @@ pub(super) enum Compared {
 }
 
 /// Compares the present answer with the recorded one.
-pub(super) fn compare(recorded: &[u8], present: &[u8]) -> Compared {
-    let (before, now) = (Answer::of(recorded), Answer::of(present));
-    match (before.is_usable(), now.is_usable()) {
-        (false, true) => Compared::Better,
-        (true, false) => Compared::Worse,
-        _ if before == now => Compared::Same,
-        _ => Compared::Different,
-    }
+pub fn compare(recorded: &[u8], present: &[u8]) -> Compared {
+    ComparedAnswer::of(present).against(&ComparedAnswer::of(recorded))
 }
 
-/// What is compared of an answer; `None` of a message that cannot be read.
-#[derive(PartialEq)]
-struct Answer(Option<(u16, bool, BTreeSet<Vec<u8>>)>);
+/// What is compared of an answer: nothing of a message that cannot be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedAnswer(Option<Content>);
 
-impl Answer {
-    fn of(bytes: &[u8]) -> Self {
+#[derive(Clone, Debug, PartialEq)]
+struct Content {
+    rcode: u16,
+    is_truncated: bool,
+    records: BTreeSet<ComparedRecord>,
+}
+
+/// Type, and canonical form without TTL.
+type ComparedRecord = (u16, Vec<u8>);
+
+impl ComparedAnswer {
+    /// Reads a message.
+    pub fn of(bytes: &[u8]) -> Self {
         let read = || {
             let message = Message::from_octets(bytes).ok()?;
             let rcode = dnsdyno_wire::peek(bytes).ok()?.rcode;
-            Some((rcode, message.header().tc(), records(&message)?))
+            Some(Content { rcode, is_truncated: message.header().tc(), records: records(&message)? })
         };
-        Answer(read())
+        ComparedAnswer(read())
+    }
+
+    /// Compares it with the one that was recorded.
+    pub fn against(&self, recorded: &ComparedAnswer) -> Compared {
+        match (recorded.is_usable(), self.is_usable()) {
+            (false, true) => Compared::Better,
+            (true, false) => Compared::Worse,
+            _ if self == recorded => Compared::Same,
+            _ => Compared::Different,
+        }
+    }
+
+    /// Its RCODE; `None` where it cannot be read.
+    pub fn rcode(&self) -> Option<u16> {
+        self.0.as_ref().map(|content| content.rcode)
+    }
+
+    /// Whether a record of this type is compared.
+    pub fn has_type(&self, rtype: u16) -> bool {
+        self.0.iter().flat_map(|content| &content.records).any(|record| record.0 == rtype)
+    }
+
+    /// The same without its records of this type.
+    #[must_use]
+    pub fn without_type(mut self, rtype: u16) -> Self {
+        self.0.iter_mut().for_each(|content| content.records.retain(|record| record.0 != rtype));
+        self
     }
 
     /// Whether it says what there is, or that there is nothing.
     fn is_usable(&self) -> bool {
-        matches!(self.0, Some((NOERROR | NXDOMAIN, ..)))
+        matches!(self.0, Some(Content { rcode: NOERROR | NXDOMAIN, .. }))
     }
 }
 
-/// The records that are compared, each in its canonical form without its TTL.
-fn records(message: &Message<&[u8]>) -> Option<BTreeSet<Vec<u8>>> {
+/// The records that are compared.
+fn records(message: &Message<&[u8]>) -> Option<BTreeSet<ComparedRecord>> {
     let answer = set_of(message.answer().ok()?, |_| true)?;
     if !answer.is_empty() {
         return Some(answer);
@@ -68,12 +101,12 @@ fn records(message: &Message<&[u8]>) -> Option<BTreeSet<Vec<u8>>> {
 fn set_of(
     section: RecordSection<'_, &[u8]>,
     is_compared: impl Fn(Rtype) -> bool,
-) -> Option<BTreeSet<Vec<u8>>> {
+) -> Option<BTreeSet<ComparedRecord>> {
     let mut set = BTreeSet::new();
     for record in section {
         let record = record.ok()?;
         if is_compared(record.rtype()) {
-            set.insert(canonical(&record)?);
+            set.insert((record.rtype().to_int(), canonical(&record)?));
         }
     }
     Some(set)
