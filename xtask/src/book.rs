@@ -10,9 +10,9 @@ mod markdown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use markdown::{Document, Link};
+use markdown::{Document, Link, resolved};
 
 /// The list of chapters.
 const SUMMARY: &str = "docs/SUMMARY.md";
@@ -98,25 +98,6 @@ fn fault(
     }
 }
 
-/// The path from the root of what a document names: `../METHODOLOGY.md` in `docs/find.md` is `METHODOLOGY.md`, and
-/// nothing is the document itself. `None` outside of the root.
-fn resolved(document: &str, path: &str) -> Option<String> {
-    if path.is_empty() {
-        return Some(document.to_owned());
-    }
-    let mut parts: Vec<String> = Vec::new();
-    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
-    for part in folder.join(path).components() {
-        match part {
-            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
-            Component::ParentDir => drop(parts.pop()?),
-            Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(parts.join("/"))
-}
-
 /// The chapters, in their order.
 fn chapters(documents: &BTreeMap<String, Document>) -> Vec<String> {
     let links = documents.get(SUMMARY).map_or(&[][..], |summary| &summary.links);
@@ -128,7 +109,8 @@ fn summary_faults(documents: &BTreeMap<String, Document>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let chapters = chapters(documents);
     let twice = chapters.iter().filter(|chapter| !seen.insert(chapter.as_str()));
-    let mut findings: Vec<String> = twice.map(|chapter| format!("{SUMMARY}: {chapter} is there twice")).collect();
+    let mut findings: Vec<String> =
+        twice.map(|chapter| format!("{SUMMARY}: {chapter} is there twice")).collect();
     let missing = documents.keys().filter(|name| *name != SUMMARY && !seen.contains(name.as_str()));
     findings.extend(missing.map(|name| format!("{SUMMARY}: lacks {name}; each document is a chapter")));
     findings
@@ -175,7 +157,10 @@ mod tests {
     #[test]
     fn links_to_documents_headings_and_files_hold() {
         let summary = ("docs/SUMMARY.md", "[All](../README.md)\n- [A](a.md)\n");
-        let readme = ("README.md", "# All\n[a](docs/a.md#two-words), ![picture](docs/p.png), [web](https://example)\n");
+        let readme = (
+            "README.md",
+            "# All\n[a](docs/a.md#two-words), ![picture](docs/p.png), [web](https://example)\n",
+        );
         let a = ("docs/a.md", "# A\n\n## Two `words`\n\n[up](../README.md), [here](#two-words)\n");
         assert_eq!(findings(&[summary, readme, a, ("docs/p.png", "")]), [""; 0]);
         let without_picture = findings(&[summary, readme, a]);
@@ -211,7 +196,10 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         write_sources(&root, &read_all(&root).unwrap(), &folder).unwrap();
         let summary = fs::read_to_string(folder.join("SUMMARY.md")).unwrap();
-        assert!(summary.contains("](METHODOLOGY.md)") && summary.contains("](docs/first-hour.md)"), "{summary}");
+        assert!(
+            summary.contains("](METHODOLOGY.md)") && summary.contains("](docs/first-hour.md)"),
+            "{summary}"
+        );
         for name in ["METHODOLOGY.md", "docs/first-hour.md", "docs/formats/run.schema.json", "LICENSE"] {
             assert!(folder.join(name).is_file(), "{name}");
         }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::markdown::values;
-use super::resolved;
+use super::markdown::{resolved, values};
 
 /// Links of pages that lead nowhere.
 pub(super) fn check(folder: &Path) -> anyhow::Result<Vec<String>> {
@@ -17,12 +16,15 @@ pub(super) fn check(folder: &Path) -> anyhow::Result<Vec<String>> {
         }
     }
     anyhow::ensure!(!pages.is_empty(), "{} has no page; build the book: make book", folder.display());
-    let anchors: BTreeMap<&str, BTreeSet<String>> =
-        pages.iter().map(|(name, text)| (name.as_str(), values(text, "id=\"").into_iter().collect())).collect();
+    let anchors: BTreeMap<&str, BTreeSet<String>> = pages
+        .iter()
+        .map(|(name, text)| (name.as_str(), values(text, "id=\"").into_iter().collect()))
+        .collect();
     let mut findings = BTreeSet::new();
     for (name, text) in pages.iter().filter(|(name, _)| !is_served_at_any_path(name)) {
         for target in values(text, "href=\"").into_iter().chain(values(text, "src=\"")) {
-            let is_elsewhere = target.contains("://") || target.starts_with("mailto:") || target.starts_with("data:");
+            let is_elsewhere =
+                target.contains("://") || target.starts_with("mailto:") || target.starts_with("data:");
             if !is_elsewhere && !leads_somewhere(folder, &anchors, name, &target) {
                 findings.insert(format!("{name}: {target}: leads nowhere"));
             }
@@ -36,7 +38,12 @@ fn is_served_at_any_path(name: &str) -> bool {
     name == "404.html"
 }
 
-fn leads_somewhere(folder: &Path, anchors: &BTreeMap<&str, BTreeSet<String>>, page: &str, target: &str) -> bool {
+fn leads_somewhere(
+    folder: &Path,
+    anchors: &BTreeMap<&str, BTreeSet<String>>,
+    page: &str,
+    target: &str,
+) -> bool {
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
     let Some(file) = resolved(page, path) else { return false };
     let has_anchor = || anchors.get(file.as_str()).is_some_and(|ids| ids.contains(anchor));

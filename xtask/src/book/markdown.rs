@@ -2,6 +2,7 @@
 //! repository and mdBook both make them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
 
 /// A document.
 #[derive(Debug, Default)]
@@ -59,6 +60,25 @@ pub(super) fn with_links(text: &str, replaced: impl Fn(&str) -> Option<String>) 
         rest = to;
     }
     out + &text[rest..]
+}
+
+/// The path from the root of what a document names: `../METHODOLOGY.md` in `docs/find.md` is `METHODOLOGY.md`, and
+/// nothing is the document itself. `None` outside of the root.
+pub(super) fn resolved(document: &str, path: &str) -> Option<String> {
+    if path.is_empty() {
+        return Some(document.to_owned());
+    }
+    let mut parts: Vec<String> = Vec::new();
+    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
+    for part in folder.join(path).components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            Component::ParentDir => drop(parts.pop()?),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// The lines that are not in a block of code, with their numbers.

@@ -16,13 +16,42 @@ pub(crate) fn pages(program: &Command) -> BTreeMap<String, String> {
     let verbs = || program.get_subcommands().filter(|verb| verb.get_name() != "help");
     let mut pages: BTreeMap<String, String> = verbs()
         .map(|verb| {
-            let words = format!("{} {}", program.get_name(), verb.get_name());
-            (format!("commands/{}.md", verb.get_name()), format!("{MADE}{}", page(verb, &words, 1)))
+            let name = verb.get_name();
+            let page = page(verb, &format!("{} {name}", program.get_name()), 1);
+            (format!("commands/{name}.md"), format!("{MADE}{page}"))
         })
         .collect();
     pages.insert("commands/README.md".to_owned(), list(program, verbs()));
     pages
 }
+
+/// Where a verb is explained, by its name: the document, from the folder of the pages, and its title.
+const CHAPTERS: &[(&str, &str, &str)] = &[
+    ("agent", "../agents.md", "One load from many machines"),
+    ("agents", "../agents.md", "One load from many machines"),
+    ("capture", "../captures.md", "Captures"),
+    ("compare", "../comparing.md", "Comparing two versions of a server"),
+    ("data", "../data.md", "Zones made by rule"),
+    ("demo", "../first-hour.md", "A first hour"),
+    ("diagnose", "../diagnose.md", "What broke first"),
+    ("doctor", "../doctor.md", "Before a run"),
+    ("epc", "../clients.md", "Simulated clients with caches"),
+    ("experiment", "../experiment.md", "Experiments"),
+    ("export", "../formats/exports.md", "Exports"),
+    ("find", "../find.md", "Finding the limit"),
+    ("history", "../history.md", "A memory of runs"),
+    ("install-links", "../differences.md", "What differs from dnsperf"),
+    ("merge", "../../METHODOLOGY.md#several-hosts-and-processes", "Several hosts and processes"),
+    ("qualify", "../qualify.md", "Qualify a server"),
+    ("relay", "../relay.md", "A path with delay and loss"),
+    ("report", "../report.md", "The report page"),
+    ("respond", "../loads.md#a-reference-server-with-faults", "A reference server with faults"),
+    ("run", "../loads.md", "Every kind of load"),
+    ("show", "../formats/run.md", "The record of a run"),
+    ("tune", "../tune.md", "Tuning"),
+    ("watch", "../watch.md", "Watching the server, its host and its process"),
+    ("world", "../world.md", "An Internet in a box"),
+];
 
 /// Above each page.
 const MADE: &str = "<!-- Made from the options by `make manual`. -->\n\n";
@@ -41,10 +70,19 @@ fn list<'a>(program: &Command, verbs: impl Iterator<Item = &'a Command>) -> Stri
     out + &after(program)
 }
 
+/// The link to the chapter of a verb.
+fn chapter(verb: &Command) -> String {
+    let chapter = CHAPTERS.iter().find(|(name, ..)| *name == verb.get_name());
+    chapter.map_or_else(String::new, |(_, path, title)| format!("Explained in: [{title}]({path})\n\n"))
+}
+
 /// A command with its own verbs, below a heading of this level.
 fn page(command: &Command, words: &str, level: usize) -> String {
     let marks = "#".repeat(level);
     let mut out = format!("{marks} {words}\n\n{}\n\n", escaped(&long_text(command)));
+    if level == 1 {
+        out.push_str(&chapter(command));
+    }
     out.push_str(&format!("```text\n{}\n```\n", synopsis::plain(command, words)));
     for (group, options) in groups(command) {
         out.push_str(&format!("\n{marks}# {group}\n\n"));
@@ -68,7 +106,7 @@ fn after(command: &Command) -> String {
     text.map_or_else(String::new, |text| format!("\n```text\n{}\n```\n", text.trim_end()))
 }
 
-/// The options by their headings, in the order of the help.
+/// The options by their headings, in the order of the help: arguments, options without a heading, the others.
 fn groups(command: &Command) -> Vec<(&str, Vec<&Arg>)> {
     let mut groups: Vec<(&str, Vec<&Arg>)> = Vec::new();
     let is_shown = |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
@@ -80,6 +118,11 @@ fn groups(command: &Command) -> Vec<(&str, Vec<&Arg>)> {
             None => groups.push((heading, vec![arg])),
         }
     }
+    groups.sort_by_key(|(name, _)| match *name {
+        "Arguments" => 0,
+        "Options" => 1,
+        _ => 2,
+    });
     groups
 }
 
@@ -93,11 +136,11 @@ fn entry(arg: &Arg) -> String {
 
 /// `` `-s`, `--server <SERVER>` ``.
 fn names(arg: &Arg) -> String {
-    let values: Vec<String> = match arg.get_value_names() {
-        Some(names) if takes_value(arg) => names.iter().map(|name| format!("<{name}>")).collect(),
-        _ => Vec::new(),
+    let named = || arg.get_value_names().and_then(|names| names.first().map(ToString::to_string));
+    let value = match takes_value(arg) {
+        true => format!("<{}>", named().unwrap_or_else(|| arg.get_id().as_str().to_uppercase())),
+        false => String::new(),
     };
-    let value = values.join(" ");
     if arg.is_positional() {
         return format!("`{value}`");
     }

@@ -33,9 +33,12 @@ fn every_command_of_the_first_hour_runs_and_prints_what_the_page_shows() {
         type_in(&work, &mut shell, number, block);
     }
     shell.wait_within(WHOLE).gives(0);
-    let made: Vec<_> = fs::read_dir(work.path("first-hour")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let records = made.iter().filter(|path| path.join("run.ndjson").is_file());
-    assert!(records.map(|path| check_record(path)).count() >= 10, "{made:?}");
+    let made = fs::read_dir(work.path("first-hour")).unwrap().map(|entry| entry.unwrap().path());
+    let records: Vec<_> = made.filter(|path| path.join("run.ndjson").is_file()).collect();
+    assert!(records.len() >= 10, "{records:?}");
+    for record in &records {
+        check_record(record);
+    }
 }
 
 /// Types a block, and waits until it has ended and has printed its lines: a server in the background prints them when
@@ -90,7 +93,8 @@ fn label(line: &str) -> String {
 
 /// The blocks of commands (`sh`), each with the block of output (`text`) that follows it.
 fn blocks() -> Vec<Block> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/first-hour.md")).unwrap();
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/first-hour.md")).unwrap();
     let mut found: Vec<Block> = Vec::new();
     let mut parts = page.split("```");
     // Every second part is a block: its language, and its lines.

@@ -47,8 +47,9 @@ fn the_documents_name_every_metric_of_an_expectation() {
         }
     }
     let rows = numbers.lines().filter(|line| line.starts_with("| ")).skip(1);
-    let names: Vec<String> =
-        rows.filter_map(|row| Some(row.trim_start_matches("| ").split(" | ").next()?.to_lowercase())).collect();
+    let names: Vec<String> = rows
+        .filter_map(|row| Some(row.trim_start_matches("| ").split(" | ").next()?.to_lowercase()))
+        .collect();
     assert!(names.len() >= 50 && names.is_sorted(), "docs/numbers.md is in alphabetic order");
 }
 
