@@ -12,7 +12,7 @@ DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual clean
+.PHONY: help demo build book web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -23,8 +23,11 @@ demo: scripts-ready ## The main job against the built-in responder, no set-up (a
 build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
-manual: scripts-ready ## The man pages and completions, docs/man and docs/completions, from the options
+manual: scripts-ready ## Man pages, completions and the chapter of the commands, from the options
 	$(CARGO) run --quiet --locked --package dnsdyno-cli --example manual
+
+book: scripts-ready ## The documents as one book, target/book, with a search
+	CARGO='$(CARGO)' scripts/build-book
 
 web: ## The report page, web/dist, from web/src; needs Node and npm
 	scripts/build-web
@@ -34,12 +37,13 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests --with-page
 
-check: scripts-ready ## Format, lints, layers, circles, schema, types of the page, licences, in-kernel programs, the page where Node is there
+check: scripts-ready ## Format, lints, layers, circles, links of documents, schema, types of the page, licences, in-kernel programs, the page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
 	$(CARGO) run --quiet --locked --package xtask -- layers
 	$(CARGO) run --quiet --locked --package xtask -- circles
 	$(CARGO) run --quiet --locked --package xtask -- tidy
+	$(CARGO) run --quiet --locked --package xtask -- book
 	$(CARGO) run --quiet --locked --package xtask -- schema --check
 	$(CARGO) run --quiet --locked --package xtask -- page-types --check
 	scripts/check-licences
@@ -74,7 +78,7 @@ report-pictures: build ## The pictures of docs/reports, from the folders of thei
 	scripts/install-npm
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/report-pictures.mjs $(EXPERIMENTS)
 
-install: build ## The program, links by the names of dnsperf and others, man pages, completions: PREFIX, DESTDIR
+install: build ## The program, links by the names of dnsperf and others, man pages, completions, and the book where it was built: PREFIX, DESTDIR
 	scripts/install-program $${CARGO_TARGET_DIR:-target}/release/dnsdyno "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"
 
 uninstall: ## Away with what make install has put under PREFIX

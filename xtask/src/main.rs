@@ -4,9 +4,11 @@
 //! `cargo run -p xtask -- circles` finds circular imports between the files of a crate;
 //! `cargo run -p xtask -- tidy` checks the rules for source files, and the sizes of files and functions;
 //! `cargo run -p xtask -- schema` writes the schema of the record, `--check` only checks that it is up to date;
+//! `cargo run -p xtask -- book` checks the links of the documents, and that each is a chapter of the book;
 //! `cargo run -p xtask -- page-types` writes the types of the page's data in TypeScript, with `--check` likewise.
 #![forbid(unsafe_code)]
 
+mod book;
 mod circles;
 mod for_tests;
 mod generated;
@@ -24,10 +26,12 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("layers") => layers::check()?,
         Some("circles") => circles::check(&std::env::args().nth(2).map_or_else(root, PathBuf::from))?,
         Some("tidy") => [tidy::check(&root())?, sizes::check(&root())?].concat(),
+        Some("book") => book::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
         Some("schema") => schema::run(&root())?,
         Some("page-types") => page_types::run(&root())?,
         _ => anyhow::bail!(
-            "usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | schema [--check] | page-types [--check]"
+            "usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | book [--sources FOLDER | --built FOLDER] \
+             | schema [--check] | page-types [--check]"
         ),
     };
     findings.iter().for_each(|finding| eprintln!("{finding}"));

@@ -1,7 +1,9 @@
-//! Writes the man pages and completions, `docs/man` and `docs/completions`, from the table of options; with `--check`
-//! it fails if they are not up to date. An example, because the program itself needs no code for it.
+//! Writes the man pages, the chapter of the commands and the completions, `docs/man`, `docs/commands` and
+//! `docs/completions`, from the table of options; with `--check` it fails if they are not up to date. An example,
+//! because the program itself needs no code for it.
 #![forbid(unsafe_code)]
 
+mod commands;
 mod synopsis;
 
 use std::collections::BTreeMap;
@@ -25,7 +27,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A page for the program, and one for each verb.
+/// A page for the program, and one for each verb: of the manual, and of the book.
 fn pages() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let folder = tempfile::tempdir()?;
     let mut command = dnsdyno_cli::command();
@@ -39,6 +41,7 @@ fn pages() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
         let page = synopsis::replaced(&command, &name, &fs::read_to_string(entry.path())?);
         pages.insert(format!("man/{name}"), page.into_bytes());
     }
+    pages.extend(commands::pages(&command).into_iter().map(|(name, page)| (name, page.into_bytes())));
     Ok(pages)
 }
 

@@ -1,5 +1,5 @@
-//! The synopsis of a man page: each option with its value, what can be repeated, and the verbs. That of the library
-//! leaves the values out.
+//! The synopsis of a command, for its man page and the book: each option with its value, what can be repeated, and the
+//! verbs. That of the library leaves the values out.
 //!
 //! ```text
 //!   dnsdyno compare [--fail-if CHANGE]... [--json] RUN... --against RUN...
@@ -18,6 +18,15 @@ pub(crate) fn replaced(program: &Command, name: &str, page: &str) -> String {
         _ => {}
     }
     lines.join("\n") + "\n"
+}
+
+/// The synopsis of a command without marks.
+pub(crate) fn plain(command: &Command, words: &str) -> String {
+    let mut text = format!("{words} {}", parts(command).join(" "));
+    for mark in ["\\fB", "\\fI", "\\fR"] {
+        text = text.replace(mark, "");
+    }
+    text.replace("\\-", "-").trim_end().to_owned()
 }
 
 /// The command of a page, whose name has the verbs joined by `-`, which may be in a verb too.

@@ -25,6 +25,7 @@
 //! | [`beside::report`] | the report page: its figures compared with `show` and the record, markup in records,
 //! refusals |
 //! | [`beside::recipes`] | every command line of the documents can be run |
+//! | [`beside::first_hour`] | the commands of docs/first-hour.md, typed in their order |
 //! | [`beside::coming_from`] | every entry of the tables for those who come from other programs is run |
 //! | [`beside::full_disk`] | the same for a disk or a folder that cannot be written |
 //! | [`alone::truth`] | figures compared with those of the responder: durations, counters, causes of loss |
@@ -141,6 +142,7 @@ mod beside {
     pub(crate) mod fallback;
     pub(crate) mod faults;
     pub(crate) mod find;
+    pub(crate) mod first_hour;
     pub(crate) mod full_disk;
     pub(crate) mod goals;
     pub(crate) mod history;

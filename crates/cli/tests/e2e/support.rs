@@ -145,6 +145,13 @@ impl Workplace {
         self.spawn(command).wait()
     }
 
+    /// Starts a shell in new namespaces, as [`shell_apart`](Workplace::shell_apart), which runs what is typed into it.
+    pub(crate) fn start_typing_apart(&self, flag: &str) -> Started<'_> {
+        let mut command = self.command("unshare");
+        command.args([flag, "sh", "-s"]).stdin(Stdio::piped());
+        self.spawn(command)
+    }
+
     /// The digest of a record in the folder, after all checks.
     pub(crate) fn record(&self, name: &str) -> Digest {
         check_record(&self.path(name))

@@ -34,26 +34,33 @@ fn every_command_line_of_the_documents_is_valid() {
 #[test]
 fn the_documents_name_every_metric_of_an_expectation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("docs/expectations.md")).unwrap();
+    let page = |name: &str| fs::read_to_string(root.join("docs").join(name)).unwrap();
+    let (notation, numbers) = (page("expectations.md"), page("numbers.md"));
     for group in dnsdyno_plan::expect::METRICS {
         for name in group
             .names
             .split([' ', ',', '(', ')'])
             .filter(|name| !["", "any", "percentile", "RCODE", "or"].contains(name))
         {
-            assert!(page.contains(&format!("`{name}`")), "{name}");
+            assert!(notation.contains(&format!("`{name}`")), "{name}");
+            assert!(numbers.contains(&format!("`{name}`")), "docs/numbers.md: {name}");
         }
     }
+    let rows = numbers.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let names: Vec<String> = rows
+        .filter_map(|row| Some(row.trim_start_matches("| ").split(" | ").next()?.to_lowercase()))
+        .collect();
+    assert!(names.len() >= 50 && names.is_sorted(), "docs/numbers.md is in alphabetic order");
 }
 
-/// The documents of the project.
+/// The documents of the project, but for those that are made from the help.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = ["README.md", "METHODOLOGY.md"].map(|name| root.join(name)).into();
     let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("docs/commands") {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 found.push(path);
@@ -74,11 +81,17 @@ fn in_code_blocks(text: &str) -> impl Iterator<Item = String> {
         } else if is_code {
             let line = line.trim_start_matches("$ ").trim();
             if line.starts_with("dnsdyno ") && !line.contains("...") {
-                found.push(line.split(" #").next().unwrap_or(line).to_owned());
+                found.push(without_what_follows(line).to_owned());
             }
         }
     }
     found.into_iter()
+}
+
+/// A command line without its comment, and without what a shell does with it or after it.
+fn without_what_follows(line: &str) -> &str {
+    let ends = [" #", " &", ";", " | ", " > "].into_iter().filter_map(|mark| line.find(mark));
+    &line[..ends.min().unwrap_or(line.len())]
 }
 
 /// What is wrong with a command line, if anything.

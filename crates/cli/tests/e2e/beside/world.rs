@@ -2,8 +2,8 @@
 //! again, as zone files in another server, and its faults.
 
 mod apart;
-mod judged;
 mod captured;
+mod judged;
 mod place;
 mod resolvers;
 

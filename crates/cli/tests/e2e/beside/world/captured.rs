@@ -244,7 +244,8 @@ fn signed_a_world_from_a_capture_is_validated_and_only_signatures_and_keys_diffe
     let answers = apart.ask_all(resolver.address(), &questions, CLIENTS);
     let mut validated = [0; 4];
     for (question, answer) in questions.iter().zip(&answers) {
-        let answer = answer.as_ref().unwrap_or_else(|| panic!("{} {}: no answer", question.name, question.rtype));
+        let answer =
+            answer.as_ref().unwrap_or_else(|| panic!("{} {}: no answer", question.name, question.rtype));
         let rcode = answer.header().rcode().to_int();
         let is_failure = rcode == super::SERVFAIL;
         assert_eq!(answer.header().ad(), !is_failure, "{} {}", question.name, question.rtype);
