@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::support::{Workplace, check_record};
 use apart::{Apart, Question, log_of};
-use judged::Judged;
+use judged::{Judged, SERVFAIL};
 use place::{book_of, questions, servers_of, truth, truth_of};
 use resolvers::{BIND, KNOT_RESOLVER, POWERDNS_RECURSOR, Resolver, UNBOUND};
 

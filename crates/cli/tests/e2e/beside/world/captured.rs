@@ -11,9 +11,10 @@ use dnsdyno_wire::{patch_id, peek};
 use serde_json::Value;
 
 use super::apart::{Apart, Question, log_of};
+use super::judged::{NXDOMAIN, SERVFAIL};
 use super::place::{book_of, truth};
 use super::resolvers::{BIND, KNOT_RESOLVER, POWERDNS_RECURSOR, Resolver, UNBOUND};
-use super::{CLIENTS, NXDOMAIN, answered_equally_by_knot};
+use super::{CLIENTS, answered_equally_by_knot};
 use crate::support::Workplace;
 
 /// The Internet that the traffic was captured in: with all kinds of names, and zones whose servers all fail.
@@ -43,7 +44,7 @@ impl Traffic {
         });
         // PowerDNS Recursor has the start of a zone from negative answers, also where the question for it fails.
         let is_start_that_fails = |query: &[u8], response: &[u8]| {
-            peek(query).unwrap().qtype() == Some(SOA) && response[3] & 0xf == super::SERVFAIL
+            peek(query).unwrap().qtype() == Some(SOA) && response[3] & 0xf == SERVFAIL
         };
         let pairs = pairs.filter(|(query, response)| {
             !response.as_ref().is_some_and(|response| is_start_that_fails(query, response))
@@ -247,7 +248,7 @@ fn signed_a_world_from_a_capture_is_validated_and_only_signatures_and_keys_diffe
         let answer =
             answer.as_ref().unwrap_or_else(|| panic!("{} {}: no answer", question.name, question.rtype));
         let rcode = answer.header().rcode().to_int();
-        let is_failure = rcode == super::SERVFAIL;
+        let is_failure = rcode == SERVFAIL;
         assert_eq!(answer.header().ad(), !is_failure, "{} {}", question.name, question.rtype);
         validated[usize::from(rcode)] += 1;
     }

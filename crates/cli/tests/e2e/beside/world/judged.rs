@@ -117,5 +117,5 @@ fn expected(rtype: &str, path: &[&Value]) -> BTreeSet<String> {
 const WAITS: [&str; 3] = ["silent", "slow", "edns-dropped"];
 
 const NOERROR: u8 = 0;
-const SERVFAIL: u8 = 2;
-const NXDOMAIN: u8 = 3;
+pub(crate) const SERVFAIL: u8 = 2;
+pub(crate) const NXDOMAIN: u8 = 3;
