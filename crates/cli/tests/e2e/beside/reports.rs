@@ -209,7 +209,7 @@ fn each_encrypted_transport_is_asked_at_its_own_port() {
     let experiments = experiments.canonicalize().unwrap();
     let mut file = std::fs::read_to_string(experiments.join("transports.toml")).unwrap();
     for (whole, short) in [
-        ("repeats = 6", "repeats = 1"),
+        ("repeats = 7", "repeats = 1"),
         ("./templates", experiments.join("templates").to_str().unwrap()),
         ("for = \"1500ms\"", "count = 60"),
         ("outstanding = 1000", "outstanding = 60"),
