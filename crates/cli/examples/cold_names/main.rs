@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let mut line = Line::parse();
     match PREFIX.parse() {
         Ok(prefix) => line.world.prefix = prefix,
-        Err(error) => return failed(&format!("{error}")),
+        Err(error) => return failed(&error.to_string()),
     }
     let chosen: Vec<_> =
         RESOLVERS.iter().filter(|one| line.resolver == "all" || one.name == line.resolver).collect();

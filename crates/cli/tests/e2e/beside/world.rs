@@ -245,7 +245,7 @@ pub(crate) fn answered_equally_by_knot(work: &Workplace, options: &str) {
     let Some(knot) = knot_with(more_zones) else { return };
     let ran = work.dnsdyno(&format!("world questions 300 {at}")).gives(0);
     let questions: Vec<_> = ran.stdout.lines().map(Question::new).collect();
-    let truth = truth_of(&work, &questions, &at);
+    let truth = truth_of(work, &questions, &at);
     let mut world = work.start(&format!("world {at} --port 0 --book book.json"));
     world.until("it serves", || work.stderr().contains("Ctrl-C to stop"));
     let port = port_of(&work.stderr());
