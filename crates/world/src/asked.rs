@@ -29,8 +29,8 @@ enum Sought {
 
 impl World {
     /// The question with this number, as a line of a query file: name and type. Each number has the same question in
-    /// the same world; names of a list are asked in the order of the list, and then again, and so are the questions that
-    /// a capture has for names that are there.
+    /// the same world; names of a list are asked in the order of the list, and then again, and so are the questions
+    /// that a capture has for names that are there.
     pub fn question(&self, number: u64) -> String {
         let (name, rtype) = self.hierarchy.question(number);
         line_of(&name, rtype)

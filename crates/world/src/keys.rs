@@ -122,8 +122,8 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Keys that sign nothing: they make the answers of a zone large. All zones have the same. They are keys of the curve, as
-/// those of any zone: where BIND cannot read one, it does not look at those after it.
+/// Keys that sign nothing: they make the answers of a zone large. All zones have the same. They are keys of the curve,
+/// as those of any zone: where BIND cannot read one, it does not look at those after it.
 pub(crate) fn idle_keys(seed: u64, algorithm: SecurityAlgorithm, count: u8) -> Vec<Dnskey<Bytes>> {
     let is_edwards = algorithm == SecurityAlgorithm::ED25519;
     let owner = |number: u8| below(format!("idle-{number}"), &Name::root_bytes());

@@ -1,5 +1,5 @@
-//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed, from a list of names or from the
-//! answers of a capture, with its name servers, their distances and their faults.
+//! The Internet in a box: a hierarchy of zones from the root down, made by rule and seed, from a list of names or from
+//! the answers of a capture, with its name servers, their distances and their faults.
 //!
 //! ```text
 //!  options ──► rules ──► population ──► tree ──► servers ──► records ──► answer ──► message
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Nothing is written down for a million zones: whether a name exists, its zone, its servers and its records are a
-//! function of seed, rules and name ([`World`]); of a list or a capture its names are kept. The address that is asked says which server answers.
+//! function of seed, rules and name ([`World`]); of a list or a capture its names are kept. The address
+//! that is asked says which server answers.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -32,8 +32,8 @@ pub struct WorldOptions {
     /// there, in a zone as delegations usually are, and the rest of the zone is by rule
     #[arg(long, value_name = "FILE", conflicts_with_all = ["zones", "tlds"], help_heading = HIERARCHY)]
     pub list: Option<PathBuf>,
-    /// Make the zones that the answers in these captures show (pcap, pcapng or dnstap, compressed or not), such as those
-    /// of a resolver to its clients: each name has what it had there, and no other name exists
+    /// Make the zones that the answers in these captures show (pcap, pcapng or dnstap, compressed or not), such as
+    /// those of a resolver to its clients: each name has what it had there, and no other name exists
     #[arg(long, value_name = "FILE,...", value_delimiter = ',', help_heading = HIERARCHY,
         conflicts_with_all = ["zones", "tlds", "list", "chain", "ttl", "own_servers"])]
     pub capture: Vec<PathBuf>,

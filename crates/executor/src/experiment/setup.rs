@@ -156,10 +156,7 @@ fn checked(
     let design = Design {
         subjects,
         loads: of_loads,
-        order: match file.order {
-            Some(OrderWord::RandomBlocks) => Order::RandomBlocks,
-            Some(OrderWord::InTurn) | None => Order::InTurn,
-        },
+        order: order(file),
         seed: file.seed.unwrap_or(1),
         retries: bounded("retries", file.retries, 3, 0..=1_000)?,
         rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
@@ -170,11 +167,7 @@ fn checked(
         title: file.title.clone().unwrap_or_else(|| name.to_owned()),
         design,
         is_fresh: file.start != Some(StartWord::Kept),
-        namespace: match file.namespace {
-            Some(NamespaceWord::Own) => NamespaceUse::Always,
-            Some(NamespaceWord::Host) => NamespaceUse::Never,
-            Some(NamespaceWord::Auto) | None => NamespaceUse::WherePossible,
-        },
+        namespace: namespace(file),
         pin: file.pin.unwrap_or(true),
         notes,
         folder: folder.to_owned(),
@@ -186,6 +179,21 @@ fn checked(
         tune: file.tune.clone(),
         identity,
     })
+}
+
+fn order(file: &File) -> Order {
+    match file.order {
+        Some(OrderWord::RandomBlocks) => Order::RandomBlocks,
+        Some(OrderWord::InTurn) | None => Order::InTurn,
+    }
+}
+
+fn namespace(file: &File) -> NamespaceUse {
+    match file.namespace {
+        Some(NamespaceWord::Own) => NamespaceUse::Always,
+        Some(NamespaceWord::Host) => NamespaceUse::Never,
+        Some(NamespaceWord::Auto) | None => NamespaceUse::WherePossible,
+    }
 }
 
 /// The columns of the file, which are told apart by their titles; before them those of a hierarchy, where a server has

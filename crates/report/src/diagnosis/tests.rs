@@ -665,9 +665,8 @@ fn the_text_fits_its_width_and_shows_no_control_character_of_a_server() {
     let text = diagnosis_text(&found, 100);
     assert!(!text.contains('\x1b') && !diagnosis_json(&found).contains('\x1b'), "{text}");
     assert!(text.starts_with("The server's UDP receive queue overflowed"), "{text}");
-    for words in ["[udp-receive-queue]", "udp.drops", "net.core.rmem_max", "try: ", "then: "] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    let expected = ["[udp-receive-queue]", "udp.drops", "net.core.rmem_max", "try: ", "then: "];
+    expected.iter().for_each(|words| assert!(text.contains(words), "{words}: {text}"));
 }
 
 #[test]

@@ -171,8 +171,8 @@ impl<'a> Track<'a> {
     }
 }
 
-/// What the counters of an interval say of that interval: a pause for a quota is counted when it ends, and is not a wait
-/// for a CPU.
+/// What the counters of an interval say of that interval: a pause for a quota is counted when it ends, and is not a
+/// wait for a CPU.
 fn counted(samples: &Samples, covered_ns: u64) -> impl Fn(&String) -> u64 {
     move |name| match name.as_str() {
         "cgroup.throttled_ns" => samples.stood_still_ns(covered_ns),

@@ -34,7 +34,7 @@ use crate::name::{Name, below, labels};
 use crate::rrset::{Data, PLACEHOLDER, RrSet};
 
 pub use report::{CaptureReport, NotCompared, NotKept};
-use votes::{Kind, Value, Votes};
+use votes::{NameKind, Value, Votes};
 
 /// What a capture shows.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Captured {
         let (mut about, mut questions, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut outvoted = HashSet::new();
         for mut node in votes.sorted() {
-            if node.kind == Some(Kind::Absent) && !node.is_apex {
+            if node.kind == Some(NameKind::Absent) && !node.is_apex {
                 let is_other = |entry: votes::VotedEntry| entry.has_others || entry.value != Value::ByName;
                 if node.has_others || node.entries.any(is_other) {
                     outvoted.insert(node.key.into());
@@ -135,7 +135,7 @@ impl Captured {
             }
             let is_root = node.key.is_empty();
             about.push(About {
-                is_alias: node.kind == Some(Kind::Alias) && !is_root,
+                is_alias: node.kind == Some(NameKind::Alias) && !is_root,
                 is_apex: node.is_apex,
                 has_others: node.has_others,
                 first: questions.len() as u32,

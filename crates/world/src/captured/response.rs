@@ -14,7 +14,7 @@ use domain::base::{Message, ParsedName, ParsedRecord};
 use domain::rdata::AllRecordData;
 
 use super::key::key_to_hold;
-use super::votes::{Kind, Seen, Votes};
+use super::votes::{NameKind, Seen, Votes};
 use crate::name::{Name, lower};
 
 /// What is read of a response.
@@ -134,7 +134,7 @@ impl Response {
                 return;
             };
             if let (Some(key), Some(alias)) = (key_to_hold(&at), alias) {
-                votes.name(&key, Kind::Alias);
+                votes.name(&key, NameKind::Alias);
                 // An alias has one target.
                 votes.question(&key, Rtype::CNAME.to_int(), Seen::Records(&alias.first(), alias.ttl_s));
                 if self.rtype != Rtype::CNAME && !is_own(self.rtype) {
@@ -155,9 +155,9 @@ impl Response {
         let octets = set.map(RecordSet::octets).unwrap_or_default();
         let (kind, seen) = match (self.rcode, set) {
             (SERVFAIL, _) => (None, Seen::Fails),
-            (NXDOMAIN, _) => (Some(Kind::Absent), Seen::ByName),
-            (_, Some(set)) => (Some(Kind::There), Seen::Records(&octets, set.ttl_s)),
-            (_, None) if self.is_negative(aliases) => (Some(Kind::There), Seen::Nothing),
+            (NXDOMAIN, _) => (Some(NameKind::Absent), Seen::ByName),
+            (_, Some(set)) => (Some(NameKind::There), Seen::Records(&octets, set.ttl_s)),
+            (_, None) if self.is_negative(aliases) => (Some(NameKind::There), Seen::Nothing),
             _ => return,
         };
         kind.into_iter().for_each(|kind| votes.name(key, kind));

@@ -21,7 +21,7 @@ pub(crate) enum Value {
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NameKind {
     Absent,
     Alias,
     /// There, and no alias.
@@ -58,7 +58,7 @@ struct Node {
     length: u8,
     is_apex: bool,
     /// What it is, once a response has said so.
-    kind: Option<Kind>,
+    kind: Option<NameKind>,
     votes: u32,
     has_others: bool,
     /// The number of the first of its entries, and of an entry the next one.
@@ -78,7 +78,7 @@ struct Entry {
 /// A name as it was voted for.
 pub(super) struct Voted<'a, E> {
     pub(super) key: &'a [u8],
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<NameKind>,
     pub(super) is_apex: bool,
     /// Whether a response showed the name otherwise.
     pub(super) has_others: bool,
@@ -121,7 +121,7 @@ impl Votes {
     }
 
     /// A name is something.
-    pub(crate) fn name(&mut self, key: &[u8], kind: Kind) {
+    pub(crate) fn name(&mut self, key: &[u8], kind: NameKind) {
         let Some(at) = self.node(key) else { return };
         let node = &mut self.nodes[at];
         let is_same = node.kind == Some(kind);
@@ -337,12 +337,12 @@ mod tests {
     fn what_has_no_room_is_counted_and_nothing_that_is_there_is_lost() {
         let mut votes = Votes::new(1_000);
         for number in 0..100u8 {
-            votes.name(&[b'n', number.max(1), 0], Kind::There);
+            votes.name(&[b'n', number.max(1), 0], NameKind::There);
             votes.question(&[b'n', number.max(1), 0], 1, Seen::Records(&[number; 40], 60));
         }
         let kept = votes.sorted().count();
         assert!((3..20).contains(&kept) && votes.over_bound() > 80, "{kept} {}", votes.over_bound());
-        votes.name(&[b'n', 1, 0], Kind::Alias);
+        votes.name(&[b'n', 1, 0], NameKind::Alias);
         assert!(votes.sorted().any(|voted| voted.has_others));
     }
 }

@@ -95,8 +95,8 @@ fn planned_faults_are_what_powerdns_recursor_meets() {
 }
 
 /// A resolver before a signed world in which many servers are lame, know no EDNS, answer over TCP only, or have too
-/// many keys: each name is found, or lost as planned, or ends in one of these other ways. Returns the book, and how many
-/// answers came when no one waited for them any more.
+/// many keys: each name is found, or lost as planned, or ends in one of these other ways. Returns the book, and how
+/// many answers came when no one waited for them any more.
 fn meets_planned(resolver: &Resolver, other_ends: &[Judged]) -> Option<(Value, u64)> {
     let work = Workplace::new();
     let apart = Apart::new()?;

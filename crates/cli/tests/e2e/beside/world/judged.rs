@@ -13,12 +13,13 @@ use serde_json::Value;
 pub(crate) enum Judged {
     /// The records that are there, or that there are none.
     Found,
-    /// SERVFAIL, and by the world's faults no resolver that validates can find it; or nothing, where servers are silent.
+    /// SERVFAIL, and by the world's faults no resolver that validates can find it; or nothing, where servers are
+    /// silent.
     LostAsPlanned,
     /// It can be found by queries without EDNS only, and was not found.
     NotAskedWithoutEdns,
-    /// SERVFAIL where one of the servers of a signed zone knows no EDNS, and so gives no signatures: some resolvers do not
-    /// ask another one then.
+    /// SERVFAIL where one of the servers of a signed zone knows no EDNS, and so gives no signatures: some resolvers do
+    /// not ask another one then.
     NotAskedElsewhere,
     /// SERVFAIL where a server on the way is silent or slow: the resolver had no more time.
     GivenUp,
