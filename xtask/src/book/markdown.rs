@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
 /// A document.
 #[derive(Debug, Default)]
 pub(super) struct Document {
@@ -37,14 +39,30 @@ impl Document {
     pub(super) fn parse(text: &str) -> Document {
         let mut document = Document::default();
         let mut times = BTreeMap::new();
-        for (number, line) in outside_of_blocks(text) {
-            let line = without_code(line);
-            let targets = targets(&line).into_iter().map(|(from, to)| line[from..to].to_owned());
-            document.links.extend(targets.chain(in_tags(&line)).map(|target| link(number, &target)));
-            document.anchors.extend(ids(&line));
-        }
-        for (_, line) in outside_of_blocks(text) {
-            document.anchors.extend(heading(line).map(|heading| unique(&slug(&heading), &mut times)));
+        let mut heading: Option<String> = None;
+        for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+            let line = || text[..range.start].matches('\n').count() + 1;
+            match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    document.links.push(link(line(), &dest_url));
+                }
+                Event::Html(tags) | Event::InlineHtml(tags) => {
+                    let targets =
+                        ["src=\"", "srcset=\"", "href=\""].iter().flat_map(|start| values(&tags, start));
+                    document.links.extend(targets.map(|target| link(line(), &target)));
+                    document.anchors.extend(values(&tags, "id=\""));
+                }
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::Text(words) | Event::Code(words) => {
+                    heading.iter_mut().for_each(|heading| heading.push_str(&words));
+                }
+                Event::End(TagEnd::Heading(_)) => {
+                    document
+                        .anchors
+                        .extend(heading.take().map(|heading| unique(&slug(&heading), &mut times)));
+                }
+                _ => {}
+            }
         }
         document
     }
@@ -54,10 +72,14 @@ impl Document {
 pub(super) fn with_links(text: &str, replaced: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = 0;
-    for (from, to) in targets(text) {
-        out.push_str(&text[rest..from]);
-        out.push_str(&replaced(&text[from..to]).unwrap_or_else(|| text[from..to].to_owned()));
-        rest = to;
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
+        let (Some(at), Some(path)) = (text[range.clone()].rfind(&*dest_url), replaced(&dest_url)) else {
+            continue;
+        };
+        out.push_str(&text[rest..range.start + at]);
+        out.push_str(&path);
+        rest = range.start + at + dest_url.len();
     }
     out + &text[rest..]
 }
@@ -81,52 +103,6 @@ pub(super) fn resolved(document: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The lines that are not in a block of code, with their numbers.
-fn outside_of_blocks(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fence: Option<&str> = None;
-    text.lines().zip(1..).filter_map(move |(line, number)| {
-        let start = line.trim_start();
-        let marks = ["```", "~~~"].into_iter().find(|marks| start.starts_with(marks));
-        match (fence, marks) {
-            (None, Some(marks)) => fence = Some(marks),
-            (Some(open), Some(marks)) if open == marks => fence = None,
-            (None, None) => return Some((number, line)),
-            _ => {}
-        }
-        None
-    })
-}
-
-/// A line with blanks in place of its code, which has no links.
-fn without_code(line: &str) -> String {
-    let mut parts = line.split('`');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    let mut is_code = true;
-    for part in parts {
-        out.push(' ');
-        out.push_str(if is_code { "" } else { part });
-        is_code = !is_code;
-    }
-    out
-}
-
-/// Where the targets of `[text](target)` are.
-fn targets(text: &str) -> Vec<(usize, usize)> {
-    let starts = text.match_indices("](").map(|(at, marks)| at + marks.len());
-    starts.filter_map(|from| Some((from, from + text.get(from..)?.find([')', ' ', '\n'])?))).collect()
-}
-
-/// The targets of tags of HTML: pictures, and their variants.
-fn in_tags(line: &str) -> Vec<String> {
-    let attributes = ["src=\"", "srcset=\"", "href=\""];
-    attributes.iter().flat_map(|attribute| values(line, attribute)).collect()
-}
-
-/// The anchors that tags of HTML set.
-fn ids(line: &str) -> Vec<String> {
-    values(line, "id=\"")
-}
-
 /// The values of an attribute, which `start` begins: ` id="`.
 pub(super) fn values(text: &str, start: &str) -> Vec<String> {
     let is_whole = |at: usize| text[..at].ends_with(|before: char| before.is_whitespace());
@@ -142,23 +118,6 @@ fn link(line: usize, target: &str) -> Link {
         None => (target, None),
     };
     Link { line, path: path.to_owned(), anchor }
-}
-
-/// The text of a heading as it is read: without its marks, code marks and the targets of its links.
-fn heading(line: &str) -> Option<String> {
-    let text = line.trim_start_matches('#');
-    let level = line.len() - text.len();
-    if !(1..=6).contains(&level) || !text.starts_with(' ') {
-        return None;
-    }
-    let mut read = String::new();
-    let mut rest = text.trim();
-    while let Some((before, after)) = rest.split_once("](") {
-        read.push_str(before);
-        rest = after.split_once(')').map_or("", |(_, after)| after);
-    }
-    read.push_str(rest);
-    Some(read)
 }
 
 /// The anchor of a heading: its letters in lower case, digits, `-` and `_`, with `-` for a space.
