@@ -15,11 +15,13 @@ const IMAGES = fileURLToPath(new URL("../../docs/images/reports/", import.meta.u
 const [experiments] = process.argv.slice(2);
 if (!experiments) throw new Error("say the folder with the experiments: make report-pictures EXPERIMENTS=runs");
 
-/** The legend and some of the charts of an experiment's page, by number. */
-const curves = (...charts) => ({
-  parts: ["#curves .legend", ".drawn-charts"],
-  hidden: `.drawn-charts figure${charts.map((chart) => `:not(:nth-child(${chart}))`).join("")}`,
+/** The legend and some of the charts of a section of an experiment's page, by number. */
+const charted = (section) => (...charts) => ({
+  parts: [`${section} .legend`, `${section} .drawn-charts`],
+  hidden: `${section} .drawn-charts figure${charts.map((chart) => `:not(:nth-child(${chart}))`).join("")}, ${section} details`,
 });
+const curves = charted("#curves");
+const course = charted("#course");
 
 /** Some of the charts over time of a run's page. */
 const charts = (...ids) => ({
@@ -51,6 +53,7 @@ const PICTURES = [
   { name: "jitter-run", experiment: "jitter", run: "runs/103", ...charts("rate", "latency", "members") },
   { name: "mobile-core", experiment: "mobile-core", run: "runs/011", ...charts("rate", "caching-queries", "caching-evictions") },
   { name: "dlz-mysql", experiment: "dlz-mysql", ...curves(1, 3) },
+  { name: "resolvers", experiment: "cold-start", ...course(2, 3) },
 ];
 
 const work = await mkdtemp(join(tmpdir(), "dnsdyno-pictures-"));
