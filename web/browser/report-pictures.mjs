@@ -54,6 +54,7 @@ const PICTURES = [
   { name: "mobile-core", experiment: "mobile-core", run: "runs/011", ...charts("rate", "caching-queries", "caching-evictions") },
   { name: "dlz-mysql", experiment: "dlz-mysql", ...curves(1, 3) },
   { name: "resolvers", experiment: "cold-start", ...course(2, 3) },
+  { name: "transports", experiment: "transports", ...curves(1, 3) },
 ];
 
 const work = await mkdtemp(join(tmpdir(), "dnsdyno-pictures-"));
