@@ -1,9 +1,13 @@
-//! Fifty thousand TCP connections held by one generator, with 5,000 queries a second over them, by each
-//! client in turn.
+//! Connections held by one generator, with queries over all of them: half a million over TCP, and as many as rows below
+//! say over DoT and DoQ.
+//!
+//! Generator and responder have their connections in many tables of open files, one of each thread, because a host
+//! allows each table a number (`ulimit -Hn`).
 
+use std::fs;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use crate::programs::{self, Generator, Target};
@@ -12,82 +16,203 @@ use crate::responder::Responder;
 use crate::setting::Setting;
 use crate::usage::{Monitored, Usage};
 
-pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
-    let first = Responder::start_sharing(setting, None, "responder-1")?;
-    let second = Responder::start_sharing(setting, Some(&first), "responder-2")?;
-    let third = Responder::start_sharing(setting, Some(&first), "responder-3")?;
-    let load = format!(
-        "--transport tcp --clients {CLIENTS} --workers 3 --local-address 127.0.1.0/24 \
-         --rate {RATE_QPS} --for {SECONDS}s"
+/// What is held, and with what load.
+struct Load {
+    name: &'static str,
+    transport: &'static str,
+    clients: u64,
+    /// Threads of the generator, and of the responder.
+    workers: u64,
+    threads: u64,
+    qps: u64,
+    seconds: u64,
+    /// The most memory that a connection may need, and the fewest connections that are set up in a second.
+    most_octets: Option<u64>,
+    least_set_up: Option<f64>,
+}
+
+pub(crate) fn tcp(setting: &Setting) -> anyhow::Result<Section> {
+    run(
+        setting,
+        &Load {
+            name: "held",
+            transport: "tcp",
+            clients: 500_000,
+            workers: 26,
+            threads: 28,
+            qps: 21_000,
+            seconds: 50,
+            most_octets: Some(2 << 10),
+            least_set_up: Some(20_000.0),
+        },
+    )
+}
+
+pub(crate) fn dot(setting: &Setting) -> anyhow::Result<Section> {
+    run(
+        setting,
+        &Load {
+            name: "held-dot",
+            transport: "dot",
+            clients: 100_000,
+            workers: 6,
+            threads: 7,
+            qps: 2_000,
+            seconds: 70,
+            most_octets: None,
+            least_set_up: None,
+        },
+    )
+}
+
+pub(crate) fn doq(setting: &Setting) -> anyhow::Result<Section> {
+    run(
+        setting,
+        &Load {
+            name: "held-doq",
+            transport: "doq",
+            clients: 50_000,
+            workers: 1,
+            threads: 1,
+            qps: 600,
+            seconds: 110,
+            most_octets: None,
+            least_set_up: None,
+        },
+    )
+}
+
+fn run(setting: &Setting, load: &Load) -> anyhow::Result<Section> {
+    let Load { transport, clients, workers, threads, qps, seconds, .. } = *load;
+    let words = format!("--threads {threads} --max-connections {} --idle 10m", 2 * clients);
+    let responder = Responder::start_encrypted_on(setting, &words, "responder", setting.rig.cpus())?;
+    let flags = format!(
+        "--transport {transport} --clients {clients} --workers {workers} --local-address 127.0.1.0/24 --rate {qps} \
+         --for {seconds}s"
     );
-    let generator = Generator::dnsdyno(setting, &Target::loopback(setting, first.port()), &load)
+    let (port, flags) = match transport {
+        "tcp" => (responder.port(), flags),
+        _ => {
+            let encrypted = responder.encrypted(transport)?;
+            (encrypted.port, format!("{flags} --ca {}", encrypted.ca.display()))
+        }
+    };
+    let generator = Generator::dnsdyno(setting, &Target::loopback(setting, port), &flags)
         .named("dnsdyno", setting.rig.cpus());
-    let monitored = Monitored::start(&setting.rig, &generator, "generator")?;
-    let (finished, held) = monitored.finish(Duration::from_secs(SECONDS))?;
-    let turn = generator.next_client(&finished)?;
+    let length = Duration::from_secs(seconds);
+    let before = tcp_sockets()?;
+    let mut monitored = Monitored::start(&setting.rig, &generator, "generator")?;
+    let mut sockets = Vec::new();
+    while !monitored.look(length)? {
+        sockets.push(tcp_sockets()?.saturating_sub(before));
+    }
+    let (finished, used) = monitored.finish(length)?;
+    let turn = generator.read_turn(&finished)?;
     programs::forget_record(&setting.rig)?;
 
     let summary: Value = serde_json::from_str(&finished.stdout).context("the summary of dnsdyno")?;
     let number =
         |place: &str| summary.pointer(place).and_then(Value::as_u64).with_context(|| format!("no {place}"));
     let open = number("/connections/open_max")?;
+    ensure!(open > 0, "no connection was established");
     let unanswered = number("/queries/scheduled")? - number("/queries/answered")?;
     let failed = number("/connections/opened")? - number("/connections/established")?;
-    let largest_kib = Usage::largest(&held.kib);
-    let bar = |what: &str, bound: String, found: u64, met| Bar {
+    let octets = Usage::largest(&used.kib) * 1024 / open;
+    let set_up = set_up_a_second(&sockets);
+    let shown = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
+    let bar = |what: &str, bound: String, found: String, met| Bar {
         what: what.to_owned(),
         bound,
-        found: found.to_string(),
+        found,
         met: Some(met),
     };
+    let exact = |what: &str, wanted: u64, found: u64| {
+        bar(what, wanted.to_string(), found.to_string(), found == wanted)
+    };
+    let mut bars = vec![
+        exact("connections at once", clients, open),
+        exact("connections that failed", 0, failed),
+        exact("queries without a response", 0, unanswered),
+    ];
+    bars.extend(load.most_octets.map(|most| {
+        bar("octets of memory for each", format!("<= {most}"), octets.to_string(), octets <= most)
+    }));
+    bars.extend(load.least_set_up.map(|least| {
+        let met = set_up.is_some_and(|rate| rate >= least);
+        bar("set up a second", format!(">= {least:.0}"), shown(set_up), met)
+    }));
     let warned = turn.warnings.iter().map(|warning| format!("dnsdyno warned: {warning}"));
     Ok(Section {
-        name: "held",
+        name: load.name,
         method: format!(
-            "{CLIENTS} clients over TCP, {RATE_QPS} queries a second over them for {SECONDS} s, so that each client \
-             sends one every {} s; three workers, 256 local addresses, three responders on one port. The resident \
-             size (VmRSS) is read each second.",
-            CLIENTS / RATE_QPS
+            "{clients} clients over {transport}, {qps} queries a second over them for {seconds} s, from 256 local \
+             addresses; {workers} workers, and {threads} threads of one responder on the same CPUs. The resident size \
+             (VmRSS) is read each second; memory for each connection is the largest, divided by the connections. Set \
+             up a second is the slope of the kernel's count of TCP sockets from 10 to 90 % of its largest value: \
+             each connection has two."
         ),
         table: vec![
             [
                 "connections at once",
                 "largest resident size, KiB",
-                "files of one worker",
+                "octets for each",
+                "set up a second",
+                "files of one thread",
                 "CPU of the generator",
             ]
             .map(str::to_owned)
             .to_vec(),
             vec![
                 open.to_string(),
-                largest_kib.to_string(),
-                Usage::largest(&held.files).to_string(),
+                Usage::largest(&used.kib).to_string(),
+                octets.to_string(),
+                shown(set_up),
+                Usage::largest(&used.files).to_string(),
                 format!("{:.2}", turn.cpu_share()),
             ],
         ],
-        bars: vec![
-            bar("connections at once", format!(">= {CLIENTS}"), open, open >= CLIENTS),
-            bar("largest resident size, KiB", format!("<= {MOST_KIB}"), largest_kib, largest_kib <= MOST_KIB),
-            bar("connections that failed", "0".to_owned(), failed, failed == 0),
-            bar("queries without a response", "0".to_owned(), unanswered, unanswered == 0),
-        ],
+        bars,
         notes: warned.collect(),
-        commands: [&first, &second, &third]
-            .map(|responder| responder.command().to_owned())
-            .into_iter()
-            .chain([setting.rig.shown(&generator.call)])
+        commands: vec![responder.command().to_owned(), setting.rig.shown(&generator.call)],
+        samples: used
+            .kib
+            .iter()
+            .map(|kib| sample("resident_kib_each_second", *kib))
+            .chain(sockets.iter().map(|count| sample("tcp_sockets_each_second", *count)))
             .collect(),
-        samples: held.kib.iter().map(|kib| sample(&generator.label, *kib)).collect(),
     })
 }
 
-fn sample(program: &str, kib: u64) -> Sample {
-    Sample { program: program.to_owned(), round: 1, figure: "resident_kib_each_second", value: kib as f64 }
+/// The TCP sockets of the host that are not closed.
+fn tcp_sockets() -> anyhow::Result<u64> {
+    let path = "/proc/net/sockstat";
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP: inuse "));
+    let count = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    count.with_context(|| format!("{path} has no count of TCP sockets"))
 }
 
-const CLIENTS: u64 = 50_000;
-const RATE_QPS: u64 = 5_000;
-const SECONDS: u64 = 30;
+/// Connections set up in a second, from their sockets in each second: two each.
+fn set_up_a_second(sockets: &[u64]) -> Option<f64> {
+    let largest = *sockets.iter().max()?;
+    let first_above = |tenths: u64| sockets.iter().position(|count| *count >= largest / 10 * tenths);
+    let (from, to) = (first_above(1)?, first_above(9)?);
+    (to > from).then(|| (sockets[to] - sockets[from]) as f64 / 2.0 / (to - from) as f64)
+}
 
-/// One GiB.
-const MOST_KIB: u64 = 1 << 20;
+fn sample(figure: &'static str, value: u64) -> Sample {
+    Sample { program: "dnsdyno".to_owned(), round: 1, figure, value: value as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_setting_up_is_the_slope_between_a_tenth_and_nine_tenths() {
+        let sockets = [0, 0, 20, 60, 100, 140, 180, 200, 200, 200];
+        assert_eq!(set_up_a_second(&sockets), Some(20.0));
+        assert_eq!(set_up_a_second(&[0, 200, 200]), None);
+        assert_eq!(set_up_a_second(&[]), None);
+    }
+}

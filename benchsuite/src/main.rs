@@ -68,7 +68,9 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "doh-kept", place: CONNECTIONS, run: connections::doh_kept },
     Benchmark { name: "doq-kept", place: CONNECTIONS, run: connections::doq_kept },
     Benchmark { name: "doq-kept-hickory", place: CONNECTIONS, run: connections::doq_kept_hickory },
-    Benchmark { name: "held", place: CONNECTIONS, run: held::run },
+    Benchmark { name: "held", place: CONNECTIONS, run: held::tcp },
+    Benchmark { name: "held-dot", place: CONNECTIONS, run: held::dot },
+    Benchmark { name: "held-doq", place: CONNECTIONS, run: held::doq },
     Benchmark { name: "churn", place: CONNECTIONS, run: churn::run },
     Benchmark { name: "hours", place: RECORD, run: hours::run },
 ];

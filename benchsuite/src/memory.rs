@@ -17,7 +17,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
 
     let length = Duration::from_secs(60 * u64::from(setting.minutes));
     let (finished, held) = Monitored::start(&setting.rig, &generator, "generator")?.finish(length)?;
-    let (turn, sizes) = (generator.next_client(&finished)?, held.kib);
+    let (turn, sizes) = (generator.read_turn(&finished)?, held.kib);
     programs::forget_record(&setting.rig)?;
 
     // A short run has a warm-up too.

@@ -185,13 +185,13 @@ impl Generator {
     /// One run, which should take about `seconds`.
     pub(crate) fn run(&self, rig: &Rig, seconds: u32) -> anyhow::Result<Turn> {
         let within = Duration::from_secs(u64::from(seconds)) + GRACE;
-        let turn = rig.run(&self.call, "generator", within).and_then(|finished| self.next_client(&finished));
+        let turn = rig.run(&self.call, "generator", within).and_then(|finished| self.read_turn(&finished));
         forget_record(rig)?;
         turn
     }
 
     /// Reads the output of a run that has ended.
-    pub(crate) fn next_client(&self, finished: &Finished) -> anyhow::Result<Turn> {
+    pub(crate) fn read_turn(&self, finished: &Finished) -> anyhow::Result<Turn> {
         let reported = self.format.read(finished);
         let Reported { sent, answered, seconds, best_qps, warnings } =
             reported.with_context(|| format!("cannot read what {} printed", self.label))?;

@@ -58,6 +58,16 @@ impl Responder {
 
     /// Starts dnsdyno's own with TCP, DoT, DoH and DoQ, and the further arguments in `words`; `tag` names its files.
     pub(crate) fn start_encrypted(setting: &Setting, words: &str, tag: &str) -> anyhow::Result<Self> {
+        Self::start_encrypted_on(setting, words, tag, &[setting.rig.server_cpu()])
+    }
+
+    /// The same on these CPUs.
+    pub(crate) fn start_encrypted_on(
+        setting: &Setting,
+        words: &str,
+        tag: &str,
+        cpus: &[usize],
+    ) -> anyhow::Result<Self> {
         let rig = &setting.rig;
         let ca = rig.work().join(format!("{tag}.pem"));
         let call = Call::new(&setting.dnsdyno)
@@ -65,26 +75,13 @@ impl Responder {
             .words(words)
             .arg("--write-ca")
             .arg(&ca)
-            .on(&[rig.server_cpu()]);
+            .on(cpus);
         let running = rig.start(&call, tag)?;
         let line = running.wait_until(READY_WITHIN, listening_line).context("dnsdyno respond")?;
         let at = |port| Encrypted { port, ca: ca.clone() };
         let encrypted = encrypted_ports(&line).into_iter().map(|(name, port)| (name, at(port))).collect();
         let address = listening_address(&line).context("dnsdyno respond did not print its addresses")?;
         Ok(Self { process: Process::Ours(running), address, command: rig.shown(&call), encrypted })
-    }
-
-    /// Starts another of dnsdyno's own at the port of `first`, or at a free one that others can share.
-    pub(crate) fn start_sharing(setting: &Setting, first: Option<&Self>, tag: &str) -> anyhow::Result<Self> {
-        let rig = &setting.rig;
-        let port = first.map_or(0, Self::port);
-        let call = Call::new(&setting.dnsdyno)
-            .words(&format!("respond --listen 127.0.0.1:{port} --share-port --idle 10m"))
-            .on(&[rig.server_cpu()]);
-        let running = rig.start(&call, tag)?;
-        let address = running.wait_until(READY_WITHIN, listening_address).context("dnsdyno respond")?;
-        let command = rig.shown(&call);
-        Ok(Self { process: Process::Ours(running), address, command, encrypted: Vec::new() })
     }
 
     /// The lab starts it from a process that is bound to the server's CPU; the server inherits this.

@@ -21,19 +21,18 @@ pub struct Config {
     pub rule: Rule,
     /// What to do wrong.
     pub faults: Faults,
-    /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to 1024. Each has its
-    /// own stream of chance; the kernel shares clients out to them.
+    /// Threads on each port of UDP, TCP, DoT and DoH, 1 to 1024, each with a socket of its own (SO_REUSEPORT): the
+    /// kernel distributes clients. Each has its own random stream. The threads of connections after the first also
+    /// have tables of open files of their own, so that the limit of open files holds for each.
     pub threads: usize,
     /// Whether other responders may serve the same ports of UDP, TCP, DoT and DoH; the kernel
-    /// distributes clients
-    /// shared out between them (SO_REUSEPORT).
+    /// distributes clients between them (SO_REUSEPORT).
     pub share_port: bool,
-    /// Whether to serve TCP too (one thread a port).
+    /// Whether to serve TCP too.
     pub tcp: bool,
-    /// Addresses of DNS over TLS; port 0 selects a free one. One thread each.
+    /// Addresses of DNS over TLS; port 0 selects a free one.
     pub dot: Vec<SocketAddr>,
-    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 selects a free one. One
-    /// thread each.
+    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 selects a free one.
     pub doh: Vec<SocketAddr>,
     /// Addresses of DNS over QUIC; port 0 selects a free one. One thread each.
     pub doq: Vec<SocketAddr>,

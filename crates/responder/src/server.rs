@@ -1,11 +1,13 @@
 //! Starts the responder, reports what it did, and stops it.
 
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use dnsdyno_sys::socket as sys_socket;
+use dnsdyno_sys::thread::{empty_open_files, open_files_limit, raise_open_files_limit};
 use dnsdyno_sys::xdp::{Attached, Respond};
 
 use crate::book::Book;
@@ -15,8 +17,8 @@ use crate::intake::{FirstQuery, Intake};
 use crate::kind::Transport;
 use crate::quic::{QuicServer, QuicSettings, protocol_of};
 use crate::shared::SharedBook;
-use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_tcp};
-use crate::stream::{StreamServer, StreamSettings};
+use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_first_tcp, open_tcp};
+use crate::stream::{Room, StreamServer, StreamSettings};
 use crate::tls::Identity;
 use crate::udp::UdpWorker;
 
@@ -50,6 +52,8 @@ impl Responder {
         }
         config.faults.validate()?;
         let listen = [config.listen].into_iter().chain(config.listen_also.iter().copied());
+        // Refused: what the limit allows is served, and connections beyond it wait.
+        let _ = raise_open_files_limit(config.connections_max as u64 + OTHER_FILES);
         let sockets = listen.map(|listen| Sockets::open(&config, listen)).collect::<Result<Vec<_>, _>>()?;
         let mut running = Running {
             addresses: sockets.iter().map(|sockets| sockets.address).collect(),
@@ -114,6 +118,12 @@ impl Running {
         whole
     }
 
+    /// How many open files a thread may have, where connections had to wait because one had as many.
+    pub fn out_of_files(&self) -> Option<u64> {
+        let is_out = |book: &Arc<SharedBook>| book.look(Book::is_out_of_files);
+        self.books.iter().any(is_out).then(|| open_files_limit().map_or(0, |(soft, _)| soft))
+    }
+
     /// Stops it, and returns what it did. Responses still held are dropped and counted.
     pub fn stop(mut self) -> Book {
         self.join();
@@ -142,10 +152,11 @@ impl Running {
         let ips: Vec<_> = encrypted.iter().map(|(_, listen)| listen.ip()).collect();
         let identity = Identity::new(&config.tls, &ips)?;
         for (i, (transport, listen)) in encrypted.into_iter().enumerate() {
-            let intake = intake(addresses * STREAMS_AN_ADDRESS + i, transport)?;
+            let stream = addresses * STREAMS_AN_ADDRESS + i;
+            let intake = |thread| intake(stream | thread * OF_A_THREAD, transport);
             let address = match transport {
                 Transport::Doq | Transport::Doh3 => {
-                    self.serve_quic(&config, &identity, transport, listen, intake)?
+                    self.serve_quic(&config, &identity, transport, listen, intake(0)?)?
                 }
                 _ => self.serve_tls(&config, &identity, transport, listen, intake)?,
             };
@@ -172,7 +183,8 @@ impl Running {
         match sockets.tcp {
             Some(listener) => {
                 let settings = stream_settings(config, Transport::Tcp);
-                self.serve_stream(listener, intake(TCP_STREAM, Transport::Tcp)?, settings)
+                let intake = |thread| intake(TCP_STREAM | thread * OF_A_THREAD, Transport::Tcp);
+                self.serve_streams(listener, config.threads, intake, settings)
             }
             None => Ok(()),
         }
@@ -184,28 +196,53 @@ impl Running {
         identity: &Identity,
         transport: Transport,
         listen: SocketAddr,
-        intake: Intake,
+        intake: impl Fn(usize) -> Result<Intake, FaultsError>,
     ) -> Result<SocketAddr, Error> {
         let protocol: &[u8] = if transport == Transport::Doh { b"h2" } else { b"dot" };
         let tls = identity.stream_config(&config.tls, protocol)?;
-        let listener = open_tcp(transport, listen, config.share_port)?;
+        let listener = open_first_tcp(config, transport, listen)?;
         let address = listener.local_addr().map_err(Error::Start)?;
         let settings = StreamSettings { tls: Some(tls), ..stream_settings(config, transport) };
-        self.serve_stream(listener, intake, settings)?;
+        self.serve_streams(listener, config.threads, intake, settings)?;
         Ok(address)
     }
 
-    fn serve_stream(
+    /// Serves the connections of one address: the first thread those of this socket, each further one those of a socket
+    /// that it opens on the same port.
+    fn serve_streams(
         &mut self,
         listener: mio::net::TcpListener,
-        intake: Intake,
+        threads: usize,
+        intake: impl Fn(usize) -> Result<Intake, FaultsError>,
         settings: StreamSettings,
     ) -> Result<(), Error> {
-        let name = format!("respond-{}", settings.transport.key());
-        let book = self.new_book();
-        let server = StreamServer::new(listener, intake, book, Arc::clone(&self.stop), settings);
+        let transport = settings.transport;
+        let address = listener.local_addr().map_err(Error::Start)?;
+        let name = format!("respond-{}", transport.key());
+        let (book, stop) = (self.new_book(), Arc::clone(&self.stop));
+        let server = StreamServer::new(listener, intake(0)?, book, stop, settings.clone());
         let server = server.map_err(Error::Start)?;
-        self.spawn(name, move || server.run())
+        self.spawn(name.clone(), move || server.run())?;
+        for thread in 1..threads {
+            let (intake, settings) = (intake(thread)?, settings.clone());
+            let (book, stop) = (self.new_book(), Arc::clone(&self.stop));
+            let (result_in, result) = mpsc::channel();
+            self.spawn(format!("{name}-{thread}"), move || {
+                // Where the kernel is too old for it, all threads share one limit.
+                let _ = empty_open_files();
+                let server = open_tcp(transport, address, true).and_then(|listener| {
+                    StreamServer::new(listener, intake, book, stop, settings).map_err(Error::Start)
+                });
+                match server {
+                    Ok(server) if result_in.send(Ok(())).is_ok() => server.run(),
+                    Ok(_) => {}
+                    Err(error) => drop(result_in.send(Err(error))),
+                }
+            })?;
+            let ended = || Error::Start(io::Error::other("a thread ended before it listened"));
+            result.recv().map_err(|_| ended())??;
+        }
+        Ok(())
     }
 
     fn serve_quic(
@@ -269,13 +306,19 @@ fn stream_settings(config: &Config, transport: Transport) -> StreamSettings {
         transport,
         tls: None,
         idle: config.idle,
-        connections_max: config.connections_max,
+        room: Arc::new(Room::new(config.connections_max)),
         close_after: config.faults.close_after,
     }
 }
 
-/// The random stream of the TCP thread, different from those of the UDP threads.
+/// The random stream of the first TCP thread, different from those of the UDP threads.
 const TCP_STREAM: usize = MOST_THREADS;
 
 /// Random streams that one address may use.
 const STREAMS_AN_ADDRESS: usize = MOST_THREADS + 1;
+
+/// The first random stream of a further thread of connections, beyond those of all addresses.
+const OF_A_THREAD: usize = 1 << 32;
+
+/// Files that are open beside connections: sockets, and what waits for them.
+const OTHER_FILES: u64 = 64;

@@ -45,7 +45,7 @@ impl Sockets {
                 udp.push(open_udp(config, Transport::Udp, address, true)?);
             }
         }
-        let tcp = config.tcp.then(|| open_tcp(Transport::Tcp, address, config.share_port)).transpose()?;
+        let tcp = config.tcp.then(|| open_first_tcp(config, Transport::Tcp, address)).transpose()?;
         Ok(Sockets { address, udp, tcp })
     }
 }
@@ -84,6 +84,22 @@ pub(crate) fn report_local_addresses(socket: &impl AsFd, listen: SocketAddr) {
     }
 }
 
+/// The first of the listening sockets at an address.
+pub(crate) fn open_first_tcp(
+    config: &Config,
+    transport: Transport,
+    listen: SocketAddr,
+) -> Result<mio::net::TcpListener, Error> {
+    if config.share_port || config.threads == 1 {
+        return open_tcp(transport, listen, config.share_port);
+    }
+    // First without sharing, as with UDP.
+    let alone = open_tcp(transport, listen, false)?;
+    let address = alone.local_addr().map_err(|source| listen_error(transport, listen, source))?;
+    drop(alone);
+    open_tcp(transport, address, true)
+}
+
 pub(crate) fn open_tcp(
     transport: Transport,
     listen: SocketAddr,
@@ -114,7 +130,7 @@ fn listen_error(transport: Transport, address: SocketAddr, source: io::Error) ->
     Error::Listen { transport, address, source, advice }
 }
 
-/// UDP threads at most: more than the cores of any host we know of are a typing error.
+/// Threads at most: more than the cores of any host we know of are a typing error.
 pub(crate) const MOST_THREADS: usize = 1024;
 
 /// How often a port that is free for UDP may be in use for TCP before this is given up.

@@ -22,12 +22,12 @@ mod pipe;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dnsdyno_sys::clock::monotonic_ns;
 use dnsdyno_sys::poll::Poller;
-use dnsdyno_sys::thread::set_timer_slack_ns;
+use dnsdyno_sys::thread::{is_out_of_files, set_timer_slack_ns};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustls::{ServerConfig, ServerConnection};
@@ -74,8 +74,36 @@ pub(crate) struct StreamSettings {
     /// Where the transport has a handshake.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) idle: Duration,
-    pub(crate) connections_max: usize,
+    /// For the connections of all threads of its address and transport.
+    pub(crate) room: Arc<Room>,
     pub(crate) close_after: Option<u64>,
+}
+
+/// How many connections may be open at once.
+#[derive(Debug)]
+pub(crate) struct Room {
+    open: AtomicUsize,
+    most: usize,
+}
+
+/// The place of one open connection; free again when it is dropped.
+struct Place(Arc<Room>);
+
+impl Room {
+    pub(crate) fn new(most: usize) -> Room {
+        Room { open: AtomicUsize::new(0), most }
+    }
+
+    fn take(self: &Arc<Self>) -> Option<Place> {
+        let place = Place(Arc::clone(self));
+        (self.open.fetch_add(1, Ordering::Relaxed) < self.most).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What is due at an instant.
@@ -203,18 +231,18 @@ impl StreamServer {
             match self.listener.accept() {
                 Ok((stream, _)) => {
                     connections.accepted += 1;
-                    if self.connections.len() >= self.settings.connections_max {
-                        connections.turned_away += 1;
-                    } else if self.open(stream, monotonic_ns(), connections).is_err() {
-                        // The client has closed already, or no memory is left for
-                        // it.
-                        connections.lost += 1;
+                    match self.settings.room.take().map(|place| self.open(stream, place, connections)) {
+                        None => connections.turned_away += 1,
+                        // The client has closed already, or no memory is left for it.
+                        Some(Err(_)) => connections.lost += 1,
+                        Some(Ok(())) => {}
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
+                Err(error) => {
                     connections.accept_errors += 1;
+                    connections.out_of_files += u64::from(is_out_of_files(&error));
                     self.accept_again_ns = Some(now_ns + ACCEPT_PAUSE_NS);
                     return;
                 }
@@ -222,7 +250,7 @@ impl StreamServer {
         }
     }
 
-    fn open(&mut self, stream: TcpStream, now_ns: u64, book: &mut Connections) -> io::Result<()> {
+    fn open(&mut self, stream: TcpStream, place: Place, book: &mut Connections) -> io::Result<()> {
         // A response is complete when written: there is nothing to wait for.
         stream.set_nodelay(true)?;
         let tls = self.settings.tls.clone().map(ServerConnection::new).transpose();
@@ -232,7 +260,7 @@ impl StreamServer {
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(pipe.socket(), Token(token), interest)?;
         let http = (self.settings.transport == Transport::Doh).then(|| Box::new(Http::new()));
-        let mut connection = Connection::new(pipe, http, now_ns);
+        let mut connection = Connection::new(pipe, http, place, monotonic_ns());
         connection.fault = self.intake.decide_connection();
         book.silent += u64::from(connection.fault == Some(ConnectionFault::Silent));
         book.handshakes_withheld += u64::from(connection.fault == Some(ConnectionFault::NoHandshake));

@@ -194,6 +194,29 @@ fn connections_over_the_bound_are_turned_away() {
 }
 
 #[test]
+fn several_threads_serve_one_port_within_one_bound_and_leave_it() {
+    let running = start(|config| (config.threads, config.connections_max) = (4, 64));
+    let mut streams: Vec<_> = (0..64).map(|_| connect(&running)).collect();
+    for (number, stream) in streams.iter_mut().enumerate() {
+        stream.write_all(&framed(&query(number as u16))).unwrap();
+        assert_eq!(usize::from(id_of(&read_message(stream).unwrap())), number);
+    }
+    let mut more = connect(&running);
+    assert_eq!(more.read(&mut [0]).unwrap_or(0), 0);
+    // A place that is free again is given to the next.
+    drop(streams.pop());
+    wait_for(&running, |book| book.tcp.connections.closed_by_client == 1);
+    let mut next = connect(&running);
+    next.write_all(&framed(&query(7))).unwrap();
+    assert_eq!(id_of(&read_message(&mut next).unwrap()), 7);
+    let address = running.address();
+    let connections = running.stop().tcp.connections;
+    assert_eq!((connections.accepted, connections.turned_away, connections.open_at_stop), (66, 1, 64));
+    // No thread keeps a socket of the port open.
+    assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
 fn empty_and_short_messages_are_ignored_on_a_connection_that_stays_open() {
     let running = start(|_| {});
     let mut stream = connect(&running);

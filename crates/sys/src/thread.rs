@@ -88,6 +88,34 @@ pub fn own_open_files() -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the calling thread an empty table of open files of its own; only the standard streams are in it.
+///
+/// For a thread that opens all its files itself, where [`own_open_files`] would keep those of others open. The thread
+/// must not have, nor later get, anything that owns a file which was opened elsewhere: its number means another file
+/// here. Needs Linux 5.9 or later.
+pub fn empty_open_files() -> io::Result<()> {
+    let (first, last) = (libc::STDERR_FILENO as libc::c_uint + 1, libc::c_uint::MAX);
+    // SAFETY: close_range(2) touches no memory of ours; with CLOSE_RANGE_UNSHARE what it closes stays open for the
+    // other threads.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_UNSHARE) };
+    checked(done as libc::c_int)?;
+    Ok(())
+}
+
+/// Whether a call failed because the caller's table of open files is full.
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMFILE)
+}
+
+/// Raises the soft limit of open files to `wanted`, or as far as the hard limit allows. Returns the soft limit then.
+pub fn raise_open_files_limit(wanted: u64) -> io::Result<u64> {
+    let (soft, hard) = open_files_limit()?;
+    if soft < wanted && set_open_files_limit(wanted).is_err() {
+        set_open_files_limit(hard)?;
+    }
+    Ok(open_files_limit()?.0)
+}
+
 /// The kernel's account of how long the thread that opened it stood in the run queue.
 ///
 /// Needs scheduler statistics in the kernel (`/proc/thread-self/schedstat`); without them the
@@ -162,6 +190,30 @@ mod tests {
         // The highest of 64 is beyond what other tests have open, and here it is nothing.
         let here = std::fs::read_link(format!("/proc/thread-self/fd/{opened_there}"));
         assert!(here.is_err() || !here.unwrap().ends_with("maps"));
+    }
+
+    #[test]
+    fn a_thread_that_begins_without_files_keeps_no_file_of_others_open() {
+        use std::io::Read;
+        use std::sync::mpsc;
+        let (mut read, write) = std::io::pipe().unwrap();
+        let ((ready_in, ready), (end, end_out)) = (mpsc::channel(), mpsc::channel::<()>());
+        let other = std::thread::spawn(move || {
+            empty_open_files().unwrap();
+            // Its table has the standard streams and what it opened itself.
+            let own = File::open("/proc/self/stat").unwrap();
+            let open = std::fs::read_dir("/proc/thread-self/fd").unwrap().count();
+            ready_in.send(open).unwrap();
+            end_out.recv().unwrap();
+            drop(own);
+        });
+        // The directory that it reads is open too.
+        assert!(ready.recv().unwrap() <= 5);
+        // The last writer is closed while the other thread still runs.
+        drop(write);
+        assert_eq!(read.read(&mut [0]).unwrap(), 0);
+        end.send(()).unwrap();
+        other.join().unwrap();
     }
 
     #[test]

@@ -46,6 +46,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailu
 use dnsdyno_sys::socket;
 
 use crate::mixed::InMix;
+use crate::stream::MANY_CLIENTS;
 use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
@@ -82,7 +83,9 @@ impl<P: Protocol> Transport for QuicTransport<P> {
         while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
             if client.can_send(self.limit) {
-                return Ok(NextClient { channel, capacity: (self.limit - client.queries) as usize });
+                let is_first_of_many = client.phase == Phase::Vacant && self.queue.len() > MANY_CLIENTS;
+                let capacity = if is_first_of_many { 1 } else { (self.limit - client.queries) as usize };
+                return Ok(NextClient { channel, capacity });
             }
             client.is_queued = false;
             self.blocked_by = client.blocked_by();

@@ -167,7 +167,8 @@ impl<S: Session> Transport for Streams<S> {
                 }
                 self.queue.rotate_left(1);
             } else {
-                return Ok(NextClient { channel, capacity });
+                let is_first_of_many = client.phase == Phase::Vacant && self.queue.len() > MANY_CLIENTS;
+                return Ok(NextClient { channel, capacity: if is_first_of_many { 1 } else { capacity } });
             }
         }
         Err(self.blocked_by)
@@ -328,6 +329,10 @@ impl<S: Session> InMix for Streams<S> {
         self.has_waited = true;
     }
 }
+
+/// With more clients than this in the queue, one without a connection is given one query: the queries of a batch then
+/// open as many connections, not one.
+pub(crate) const MANY_CLIENTS: usize = 64;
 
 /// Clients that are examined for one with a connection while no local port is free.
 const LINE_LOOKED_AT: usize = 64;

@@ -28,7 +28,7 @@ pub(crate) struct RespondFlags {
     /// Address and port for UDP and TCP; port 0 chooses a free one; may be repeated
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
     listen: Vec<SocketAddr>,
-    /// UDP sockets and threads on each port
+    /// Threads on each port of UDP, TCP, DoT and DoH; each may have as many files open as the process
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
     threads: usize,
     /// Let other responders listen on the same ports: the kernel distributes clients (SO_REUSEPORT)
@@ -211,6 +211,14 @@ pub(crate) fn wildcard_sentence(address: &SocketAddr) -> Option<String> {
     })
 }
 
+/// What it means that a thread of the responder has as many files open as it may.
+fn out_of_files_sentence(limit: u64) -> String {
+    format!(
+        "new connections wait: a thread has {limit} files open, which is the limit (ulimit -n). Add --threads: each \
+         thread may have as many. Or raise the hard limit of open files (ulimit -Hn)"
+    )
+}
+
 /// Writes counts to a file, or prints them.
 pub(crate) fn write_book(path: Option<&Path>, book: &Value) -> Outcome {
     match path {
@@ -230,7 +238,12 @@ fn serve(
     buckets: Buckets,
 ) -> anyhow::Result<()> {
     let end = length.map(|length| Instant::now() + length);
+    let mut is_told = false;
     loop {
+        if !is_told && let Some(limit) = running.out_of_files() {
+            is_told = true;
+            print_error(&format!("responder: {}", out_of_files_sentence(limit)));
+        }
         for signal in signals.pending() {
             if signal != SIGUSR1 {
                 return Ok(());

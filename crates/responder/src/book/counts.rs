@@ -106,6 +106,8 @@ pub struct Connections {
     /// Not an end: calls of `accept` that failed (most often because no file descriptor was left);
     /// they gave no connection.
     pub accept_errors: u64,
+    /// Of these, the calls that failed because the thread had as many files open as the host allows.
+    pub out_of_files: u64,
 }
 
 /// Adds the named fields of one struct to those of another.
@@ -150,6 +152,7 @@ impl Connections {
             accepted turned_away closed_idle closed_by_client lost closed_for_error closed_on_command
             reset_on_command handshakes_failed tls_alerts open_at_stop handshakes_full
             handshakes_resumed handshakes_early handshakes_withheld silent goaways accept_errors
+            out_of_files
         );
     }
 }

@@ -234,11 +234,7 @@ fn is_itself(listen: SocketAddr, server: SocketAddr) -> bool {
 /// Raises the limit of open files for what is asked for; returns how many clients and connections there is room for.
 fn allow_files(options: &RelayOptions) -> (usize, usize) {
     let wanted = options.clients_max + 2 * options.connections_max + OTHER_FILES;
-    let (soft, hard) = sys_thread::open_files_limit().unwrap_or((wanted as u64, wanted as u64));
-    if soft < wanted as u64 && sys_thread::set_open_files_limit(wanted as u64).is_err() {
-        let _ = sys_thread::set_open_files_limit(hard);
-    }
-    let limit = sys_thread::open_files_limit().map_or(soft, |(soft, _)| soft);
+    let limit = sys_thread::raise_open_files_limit(wanted as u64).unwrap_or(wanted as u64);
     let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(OTHER_FILES);
     if room >= wanted - OTHER_FILES {
         return (options.clients_max, options.connections_max);

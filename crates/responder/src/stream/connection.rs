@@ -6,6 +6,7 @@ use std::io;
 
 use dnsdyno_sys::clock::monotonic_ns;
 
+use super::Place;
 use super::http::{Http, Outcome};
 use super::pipe::{Broken, Got, Handshake, Pipe};
 use crate::book::{ResponseInfo, Side};
@@ -16,6 +17,7 @@ pub(crate) struct Connection {
     pub(crate) pipe: Pipe,
     /// `None` where each message has its length before it.
     http: Option<Box<Http>>,
+    _place: Place,
     /// The fault of the connection as a whole.
     pub(crate) fault: Option<ConnectionFault>,
     /// Bytes read, of which the first `inbox_at` were processed.
@@ -84,10 +86,11 @@ pub(crate) struct Buffers {
 }
 
 impl Connection {
-    pub(crate) fn new(pipe: Pipe, http: Option<Box<Http>>, now_ns: u64) -> Connection {
+    pub(super) fn new(pipe: Pipe, http: Option<Box<Http>>, place: Place, now_ns: u64) -> Connection {
         Connection {
             pipe,
             http,
+            _place: place,
             fault: None,
             inbox: Vec::new(),
             inbox_at: 0,

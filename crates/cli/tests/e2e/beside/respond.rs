@@ -1,8 +1,9 @@
 //! `dnsdyno respond`: its message at the start, and its counts at the end.
 
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -66,6 +67,60 @@ fn it_ends_by_itself_and_prints_the_book() {
     let ran = work.dnsdyno("respond --listen 127.0.0.1:0 --for 200ms").gives(0);
     let book: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(book["udp"]["counts"]["received"].as_u64(), Some(0));
+}
+
+/// Runs it where each table of files has 128 places, and opens 160 connections; returns what it said and counted.
+fn with_160_connections(threads: usize) -> (String, Value) {
+    let work = Workplace::new();
+    let limited = format!(
+        "ulimit -n 128; exec {DNSDYNO} respond --listen 127.0.0.1:0 --threads {threads} --book book.json 2> said"
+    );
+    let mut child = Command::new("sh").args(["-c", &limited]).current_dir(work.path("")).spawn().unwrap();
+    let said = |what: &str| {
+        (0..1_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            work.path("said").exists() && work.read("said").contains(what)
+        })
+    };
+    assert!(said("Ctrl-C to stop"));
+    let text = work.read("said");
+    let address: SocketAddr = text.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
+    let mut streams: Vec<_> = (0..160).map(|_| TcpStream::connect(address).unwrap()).collect();
+    if threads == 1 {
+        assert!(said("new connections wait"));
+        // They are served when others have ended.
+        streams.drain(..80);
+    }
+    for stream in &mut streams {
+        stream.write_all(b"\0\x15\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\0\0\x01\0\x01").unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.read_exact(&mut [0; 4]).unwrap();
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert!(child.wait().unwrap().success());
+    (work.read("said"), serde_json::from_str(&work.read("book.json")).unwrap())
+}
+
+#[test]
+fn it_says_where_its_limit_of_files_ends() {
+    let (said, book) = with_160_connections(1);
+    assert!(said.contains("a thread has 128 files open") && said.contains("Add --threads"), "{said}");
+    assert_eq!(said.matches("new connections wait").count(), 1, "{said}");
+    let connections = &book["tcp"]["connections"];
+    assert_eq!(connections["accepted"].as_u64(), Some(160));
+    assert!(connections["out_of_files"].as_u64() > Some(0), "{connections}");
+}
+
+#[test]
+fn each_of_its_threads_may_have_as_many_files() {
+    // Of 8 threads none has 60 of 160 connections.
+    let (said, book) = with_160_connections(8);
+    assert!(!said.contains("new connections wait"), "{said}");
+    let connections = &book["tcp"]["connections"];
+    assert_eq!(
+        (connections["accepted"].as_u64(), connections["out_of_files"].as_u64()),
+        (Some(160), Some(0))
+    );
 }
 
 #[test]
