@@ -12,7 +12,7 @@ DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build book web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual clean
+.PHONY: help demo build book web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -83,6 +83,12 @@ install: build ## The program, links by the names of dnsperf and others, man pag
 
 uninstall: ## Away with what make install has put under PREFIX
 	scripts/install-program --remove "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"
+
+dist: scripts-ready ## Packages of this commit, target/dist: static program, deb, rpm, image, SBOM, checksums (about 20 min at first)
+	scripts/dist
+
+test-dist: ## Installs, uses and removes each package of target/dist in fresh roots of Debian, as root (about 5 min)
+	scripts/test-dist
 
 clean: ## Away with what was built
 	$(CARGO) clean

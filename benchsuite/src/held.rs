@@ -1,5 +1,4 @@
-//! Connections held by one generator, with queries over all of them: half a million over TCP, and as many as rows below
-//! say over DoT and DoQ.
+//! Connections held by one generator, with queries over all of them: 500,000 over TCP, 100,000 over DoT, 50,000 over DoQ.
 //!
 //! Generator and responder have their connections in many tables of open files, one of each thread, because a host
 //! allows each table a number (`ulimit -Hn`).
@@ -82,23 +81,21 @@ pub(crate) fn doq(setting: &Setting) -> anyhow::Result<Section> {
     )
 }
 
+/// What was found of a load.
+struct Held {
+    open: u64,
+    failed: u64,
+    unanswered: u64,
+    largest_kib: u64,
+    octets: u64,
+    set_up: Option<f64>,
+}
+
 fn run(setting: &Setting, load: &Load) -> anyhow::Result<Section> {
     let Load { transport, clients, workers, threads, qps, seconds, .. } = *load;
     let words = format!("--threads {threads} --max-connections {} --idle 10m", 2 * clients);
     let responder = Responder::start_encrypted_on(setting, &words, "responder", setting.rig.cpus())?;
-    let flags = format!(
-        "--transport {transport} --clients {clients} --workers {workers} --local-address 127.0.1.0/24 --rate {qps} \
-         --for {seconds}s"
-    );
-    let (port, flags) = match transport {
-        "tcp" => (responder.port(), flags),
-        _ => {
-            let encrypted = responder.encrypted(transport)?;
-            (encrypted.port, format!("{flags} --ca {}", encrypted.ca.display()))
-        }
-    };
-    let generator = Generator::dnsdyno(setting, &Target::loopback(setting, port), &flags)
-        .named("dnsdyno", setting.rig.cpus());
+    let generator = generator(setting, &responder, load)?;
     let length = Duration::from_secs(seconds);
     let before = tcp_sockets()?;
     let mut monitored = Monitored::start(&setting.rig, &generator, "generator")?;
@@ -109,38 +106,7 @@ fn run(setting: &Setting, load: &Load) -> anyhow::Result<Section> {
     let (finished, used) = monitored.finish(length)?;
     let turn = generator.read_turn(&finished)?;
     programs::forget_record(&setting.rig)?;
-
-    let summary: Value = serde_json::from_str(&finished.stdout).context("the summary of dnsdyno")?;
-    let number =
-        |place: &str| summary.pointer(place).and_then(Value::as_u64).with_context(|| format!("no {place}"));
-    let open = number("/connections/open_max")?;
-    ensure!(open > 0, "no connection was established");
-    let unanswered = number("/queries/scheduled")? - number("/queries/answered")?;
-    let failed = number("/connections/opened")? - number("/connections/established")?;
-    let octets = Usage::largest(&used.kib) * 1024 / open;
-    let set_up = set_up_a_second(&sockets);
-    let shown = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
-    let bar = |what: &str, bound: String, found: String, met| Bar {
-        what: what.to_owned(),
-        bound,
-        found,
-        met: Some(met),
-    };
-    let exact = |what: &str, wanted: u64, found: u64| {
-        bar(what, wanted.to_string(), found.to_string(), found == wanted)
-    };
-    let mut bars = vec![
-        exact("connections at once", clients, open),
-        exact("connections that failed", 0, failed),
-        exact("queries without a response", 0, unanswered),
-    ];
-    bars.extend(load.most_octets.map(|most| {
-        bar("octets of memory for each", format!("<= {most}"), octets.to_string(), octets <= most)
-    }));
-    bars.extend(load.least_set_up.map(|least| {
-        let met = set_up.is_some_and(|rate| rate >= least);
-        bar("set up a second", format!(">= {least:.0}"), shown(set_up), met)
-    }));
+    let held = Held::read(&finished.stdout, &used, &sockets)?;
     let warned = turn.warnings.iter().map(|warning| format!("dnsdyno warned: {warning}"));
     Ok(Section {
         name: load.name,
@@ -163,15 +129,15 @@ fn run(setting: &Setting, load: &Load) -> anyhow::Result<Section> {
             .map(str::to_owned)
             .to_vec(),
             vec![
-                open.to_string(),
-                Usage::largest(&used.kib).to_string(),
-                octets.to_string(),
-                shown(set_up),
+                held.open.to_string(),
+                held.largest_kib.to_string(),
+                held.octets.to_string(),
+                shown(held.set_up),
                 Usage::largest(&used.files).to_string(),
                 format!("{:.2}", turn.cpu_share()),
             ],
         ],
-        bars,
+        bars: held.bars(load),
         notes: warned.collect(),
         commands: vec![responder.command().to_owned(), setting.rig.shown(&generator.call)],
         samples: used
@@ -181,6 +147,76 @@ fn run(setting: &Setting, load: &Load) -> anyhow::Result<Section> {
             .chain(sockets.iter().map(|count| sample("tcp_sockets_each_second", *count)))
             .collect(),
     })
+}
+
+fn generator(setting: &Setting, responder: &Responder, load: &Load) -> anyhow::Result<Generator> {
+    let Load { transport, clients, workers, qps, seconds, .. } = *load;
+    let flags = format!(
+        "--transport {transport} --clients {clients} --workers {workers} --local-address 127.0.1.0/24 --rate {qps} \
+         --for {seconds}s"
+    );
+    let (port, flags) = if transport == "tcp" {
+        (responder.port(), flags)
+    } else {
+        let encrypted = responder.encrypted(transport)?;
+        (encrypted.port, format!("{flags} --ca {}", encrypted.ca.display()))
+    };
+    let target = Target::loopback(setting, port);
+    Ok(Generator::dnsdyno(setting, &target, &flags).named("dnsdyno", setting.rig.cpus()))
+}
+
+impl Held {
+    /// From the summary of the run, and what was read while it ran.
+    fn read(summary: &str, used: &Usage, sockets: &[u64]) -> anyhow::Result<Held> {
+        let summary: Value = serde_json::from_str(summary).context("the summary of dnsdyno")?;
+        let number = |place: &str| {
+            summary.pointer(place).and_then(Value::as_u64).with_context(|| format!("no {place}"))
+        };
+        let open = number("/connections/open_max")?;
+        ensure!(open > 0, "no connection was established");
+        let largest_kib = Usage::largest(&used.kib);
+        Ok(Held {
+            open,
+            failed: number("/connections/opened")? - number("/connections/established")?,
+            unanswered: number("/queries/scheduled")? - number("/queries/answered")?,
+            largest_kib,
+            octets: largest_kib * 1024 / open,
+            set_up: set_up_a_second(sockets),
+        })
+    }
+
+    fn bars(&self, load: &Load) -> Vec<Bar> {
+        let bar = |what: &str, bound: String, found: String, met| Bar {
+            what: what.to_owned(),
+            bound,
+            found,
+            met: Some(met),
+        };
+        let exact = |what: &str, wanted: u64, found: u64| {
+            bar(what, wanted.to_string(), found.to_string(), found == wanted)
+        };
+        let of_memory = load.most_octets.map(|most| {
+            let met = self.octets <= most;
+            bar("octets of memory for each", format!("<= {most}"), self.octets.to_string(), met)
+        });
+        let of_setting_up = load.least_set_up.map(|least| {
+            let met = self.set_up.is_some_and(|rate| rate >= least);
+            bar("set up a second", format!(">= {least:.0}"), shown(self.set_up), met)
+        });
+        [
+            exact("connections at once", load.clients, self.open),
+            exact("connections that failed", 0, self.failed),
+            exact("queries without a response", 0, self.unanswered),
+        ]
+        .into_iter()
+        .chain(of_memory)
+        .chain(of_setting_up)
+        .collect()
+    }
+}
+
+fn shown(rate: Option<f64>) -> String {
+    rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"))
 }
 
 /// The TCP sockets of the host that are not closed.

@@ -32,6 +32,9 @@ pub fn main() -> ExitCode {
         return code;
     }
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if cmd::version::is_asked_as_json(&words) {
+        return exit::code_of(cmd::version::print_json());
+    }
     let command = match help::parse() {
         Ok(cli) => cli.command,
         Err(error) => return exit::refuse(&error, &words),

@@ -23,5 +23,6 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tune;
+pub(crate) mod version;
 pub(crate) mod watch;
 pub(crate) mod world;

@@ -13,7 +13,7 @@ pub use read::{
 pub use text::{answer_line, finding_text, trial_head, trial_line};
 
 /// The format of the result as a file. In format 1 there are no goals: the criteria of the search are its one goal.
-const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 2;
 
 #[cfg(test)]
 mod tests;

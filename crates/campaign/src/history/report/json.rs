@@ -106,5 +106,5 @@ fn why_key(why: &Why) -> &'static str {
     }
 }
 
-/// Grows where a reader of the old one would misread the new one.
-const FORMAT: u32 = 1;
+/// The format of the history as JSON. Grows where a reader of the old one would misread the new one.
+pub const FORMAT: u32 = 1;

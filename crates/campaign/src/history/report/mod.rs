@@ -6,7 +6,7 @@ mod marks;
 mod text;
 pub mod words;
 
-pub use json::history_json;
+pub use json::{FORMAT, history_json};
 pub use junit::history_junit;
 pub use marks::history_markdown;
 pub use text::history_text;

@@ -112,3 +112,16 @@ fn every_recipe_of_the_page_about_the_record_prints_something() {
         assert!(!(of("runs/NAME") + &of("lost")).is_empty() || recipe.contains("warnings"), "{recipe}");
     }
 }
+
+#[test]
+fn the_version_and_its_formats_are_there_as_json() {
+    let work = Workplace::new();
+    let plain = work.dnsdyno("--version").gives(0).stdout;
+    for words in ["--version --json", "--json -V"] {
+        let told: Value = serde_json::from_str(&work.dnsdyno(words).gives(0).stdout).unwrap();
+        assert_eq!(format!("dnsdyno {}\n", told["version"].as_str().unwrap()), plain);
+        assert_eq!(told["formats"]["record"]["written"].as_u64(), Some(u64::from(dnsdyno_record::FORMAT)));
+        assert!(told["target"].as_str().unwrap().ends_with("-linux-gnu"), "{told}");
+    }
+    work.dnsdyno("--version --jsonn").gives(2);
+}
