@@ -1,4 +1,4 @@
-//! Connections held by one generator, with queries over all of them: 500,000 over TCP, 100,000 over DoT, 50,000 over DoQ.
+//! Connections held by one generator, with queries over all: 500,000 over TCP, 100,000 over DoT, 50,000 over DoQ.
 //!
 //! Generator and responder have their connections in many tables of open files, one of each thread, because a host
 //! allows each table a number (`ulimit -Hn`).

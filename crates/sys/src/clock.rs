@@ -25,7 +25,7 @@ pub fn wall_clock_bound_ns() -> Option<u64> {
 /// Sleeps until this instant of the monotonic clock; a signal ends the sleep early.
 pub fn sleep_until_ns(instant_ns: u64) {
     let time = libc::timespec {
-        tv_sec: (instant_ns / 1_000_000_000) as libc::time_t,
+        tv_sec: (instant_ns / 1_000_000_000) as _,
         tv_nsec: (instant_ns % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: `time` is a valid timespec that the call only reads; the null pointer means that the

@@ -82,7 +82,7 @@ impl Interface {
 
     /// Its Ethernet address; `Unsupported` where it is no Ethernet interface.
     pub fn mac(&self) -> io::Result<[u8; 6]> {
-        let request = self.ask(libc::SIOCGIFHWADDR)?;
+        let request = self.ask(libc::SIOCGIFHWADDR as _)?;
         // SAFETY: the call was successful, so it has written this member.
         let address = unsafe { request.ifr_ifru.ifru_hwaddr };
         if address.sa_family != libc::ARPHRD_ETHER {
@@ -95,14 +95,14 @@ impl Interface {
 
     /// The longest IP packet that it accepts, in bytes.
     pub fn mtu(&self) -> io::Result<usize> {
-        let request = self.ask(libc::SIOCGIFMTU)?;
+        let request = self.ask(libc::SIOCGIFMTU as _)?;
         // SAFETY: the call was successful, so it has written this member.
         Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as usize)
     }
 
     /// Whether packets can be sent. An interface that no longer exists counts as down.
     pub fn link_state(&self) -> LinkState {
-        let flags = match self.ask(libc::SIOCGIFFLAGS) {
+        let flags = match self.ask(libc::SIOCGIFFLAGS as _) {
             // SAFETY: the call was successful, so it has written this member.
             Ok(request) => libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags }),
             Err(_) => 0,
@@ -138,7 +138,7 @@ impl Interface {
 
     /// How many packets may wait to be sent, where its queueing discipline goes by that; 0 = it has no such queue.
     pub fn send_queue_length(&self) -> io::Result<u32> {
-        let request = self.ask(libc::SIOCGIFTXQLEN)?;
+        let request = self.ask(libc::SIOCGIFTXQLEN as _)?;
         // SAFETY: the call was successful, so it has written this member, which the kernel calls `ifr_qlen` here.
         Ok(unsafe { request.ifr_ifru.ifru_metric }.max(0) as u32)
     }
@@ -175,10 +175,11 @@ impl Interface {
         Ok(())
     }
 
-    fn ask(&self, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+    /// `what` is one of the constants `SIOC...`, whose type differs between C libraries.
+    fn ask(&self, what: libc::c_ulong) -> io::Result<libc::ifreq> {
         let mut request = self.request();
         // SAFETY: the request is valid for reads and writes, and names the interface.
-        checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), what, &mut request) })?;
+        checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), what as libc::Ioctl, &mut request) })?;
         Ok(request)
     }
 

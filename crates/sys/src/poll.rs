@@ -86,7 +86,7 @@ impl Poller {
 
     fn wait_events(&mut self, timeout_ns: Option<u64>) -> io::Result<&[libc::epoll_event]> {
         let timeout = timeout_ns.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_sec: (ns / 1_000_000_000) as _,
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         });
         let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

@@ -51,7 +51,8 @@ pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
 pub fn give_way() -> io::Result<()> {
     // SAFETY: the call touches no memory of ours; 0 means the calling thread.
     if checked(unsafe { libc::sched_getscheduler(0) })? == libc::SCHED_OTHER {
-        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: all-zero is a valid sched_param; musl's has more fields than the priority.
+        let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
         // SAFETY: the call only reads `parameters`.
         checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters) })?;
     }

@@ -50,7 +50,7 @@ impl ErrorQueue {
         header.msg_iov = &mut iovec;
         header.msg_iovlen = 1;
         header.msg_control = self.control.as_mut_ptr().cast();
-        header.msg_controllen = size_of_val(&*self.control);
+        header.msg_controllen = size_of_val(&*self.control) as _;
         // SAFETY: the header points to buffers of this struct with their true lengths.
         let length = unsafe {
             libc::recvmsg(socket.as_fd().as_raw_fd(), &mut header, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT)

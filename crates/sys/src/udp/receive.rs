@@ -51,18 +51,19 @@ impl Receiver {
     pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
         for header in &mut self.headers[..self.filled] {
             header.msg_hdr.msg_namelen = size_of::<RawAddress>() as libc::socklen_t;
-            header.msg_hdr.msg_controllen = size_of::<Control>();
+            header.msg_hdr.msg_controllen = size_of::<Control>() as _;
         }
         self.filled = 0;
         // SAFETY: every header points to buffers of this struct with their true lengths; the
         // timeout is null, which is allowed.
         let received = unsafe {
-            libc::recvmmsg(
+            libc::syscall(
+                libc::SYS_recvmmsg,
                 socket.as_fd().as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
                 libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
+                std::ptr::null_mut::<libc::timespec>(),
             )
         };
         if received < 0 {
@@ -136,7 +137,7 @@ impl Receiver {
     /// The data of the control message of this kind that came with piece `i`.
     #[inline]
     fn control(&self, i: usize, level: i32, kind: i32) -> Option<&[u8]> {
-        let length = self.headers[i].msg_hdr.msg_controllen.min(size_of::<Control>());
+        let length = (self.headers[i].msg_hdr.msg_controllen as usize).min(size_of::<Control>());
         let mut rest = &self.controls[i].0[..length];
         // struct cmsghdr: length of itself and its data, level, type; padded to eight bytes.
         while let Some((header, _)) = rest.split_first_chunk::<CONTROL_HEADER>() {

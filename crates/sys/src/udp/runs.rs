@@ -61,7 +61,14 @@ impl Runs {
             // The kernel only reads it, but for msg_len of our headers.
             let taken = unsafe {
                 let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-                libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), number as libc::c_uint, flags)
+                // The call itself: musl's function sends the messages one by one.
+                libc::syscall(
+                    libc::SYS_sendmmsg,
+                    socket.as_raw_fd(),
+                    self.headers.as_mut_ptr(),
+                    number as libc::c_uint,
+                    flags,
+                )
             };
             if taken > 0 {
                 accepted += self.lengths[..taken as usize].iter().sum::<u32>() as usize;

@@ -81,7 +81,8 @@ impl Sender {
             let segment = (count > 1).then(|| messages.get(first).len() as u16);
             let is_stamped = stamped.wrapping_sub(first) < count;
             let local = to.and_then(|to| to.local);
-            (header.msg_control, header.msg_controllen) = controls[number].set(is_stamped, segment, local);
+            let (control, length) = controls[number].set(is_stamped, segment, local);
+            (header.msg_control, header.msg_controllen) = (control, length as _);
         };
         // SAFETY: the headers point to `messages`, borrowed by the caller, and to arrays of ours.
         unsafe { runs.send(socket.as_fd(), messages, |a, b| to(a) == to(b), lay_out) }
@@ -178,7 +179,11 @@ impl LocalControl {
 
 /// The header of a control message with this many octets of data.
 fn control_header(level: i32, kind: i32, length: usize) -> libc::cmsghdr {
-    libc::cmsghdr { cmsg_len: size_of::<libc::cmsghdr>() + length, cmsg_level: level, cmsg_type: kind }
+    // SAFETY: all-zero is a valid cmsghdr; in musl's a part of the length that the kernel reads is padding.
+    let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
+    header.cmsg_len = (size_of::<libc::cmsghdr>() + length) as _;
+    (header.cmsg_level, header.cmsg_type) = (level, kind);
+    header
 }
 
 impl Default for Control {
