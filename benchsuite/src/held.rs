@@ -39,7 +39,7 @@ pub(crate) fn tcp(setting: &Setting) -> anyhow::Result<Section> {
             clients: 500_000,
             workers: 26,
             threads: 28,
-            qps: 21_000,
+            qps: 20_500,
             seconds: 50,
             most_octets: Some(2 << 10),
             least_set_up: Some(20_000.0),

@@ -18,11 +18,12 @@
 mod connection;
 mod http;
 mod pipe;
+mod room;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dnsdyno_sys::clock::monotonic_ns;
@@ -41,6 +42,8 @@ use crate::shared::SharedBook;
 use connection::{Buffers, Connection, Input};
 use http::Http;
 use pipe::{Broken, Handshake, Pipe};
+use room::Place;
+pub(crate) use room::Room;
 
 /// Serves one listening socket and all its connections.
 pub(crate) struct StreamServer {
@@ -77,33 +80,6 @@ pub(crate) struct StreamSettings {
     /// For the connections of all threads of its address and transport.
     pub(crate) room: Arc<Room>,
     pub(crate) close_after: Option<u64>,
-}
-
-/// How many connections may be open at once.
-#[derive(Debug)]
-pub(crate) struct Room {
-    open: AtomicUsize,
-    most: usize,
-}
-
-/// The place of one open connection; free again when it is dropped.
-struct Place(Arc<Room>);
-
-impl Room {
-    pub(crate) fn new(most: usize) -> Room {
-        Room { open: AtomicUsize::new(0), most }
-    }
-
-    fn take(self: &Arc<Self>) -> Option<Place> {
-        let place = Place(Arc::clone(self));
-        (self.open.fetch_add(1, Ordering::Relaxed) < self.most).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// What is due at an instant.

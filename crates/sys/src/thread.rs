@@ -49,12 +49,15 @@ pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
 /// Lets the calling thread take its CPU from nobody when it wakes: it waits until the CPU is free, or for its turn. Its
 /// children do the same. A thread to which the user has given another policy keeps it.
 pub fn give_way() -> io::Result<()> {
+    // The calls themselves: musl's functions say that there are none.
     // SAFETY: the call touches no memory of ours; 0 means the calling thread.
-    if checked(unsafe { libc::sched_getscheduler(0) })? == libc::SCHED_OTHER {
-        // SAFETY: all-zero is a valid sched_param; musl's has more fields than the priority.
-        let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-        // SAFETY: the call only reads `parameters`.
-        checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters) })?;
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    if checked(policy as libc::c_int)? == libc::SCHED_OTHER {
+        // The kernel's `struct sched_param` is a priority alone.
+        let priority: libc::c_int = 0;
+        // SAFETY: the call only reads `priority`.
+        let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_BATCH, &priority) };
+        checked(done as libc::c_int)?;
     }
     Ok(())
 }

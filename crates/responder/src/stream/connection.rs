@@ -6,9 +6,9 @@ use std::io;
 
 use dnsdyno_sys::clock::monotonic_ns;
 
-use super::Place;
 use super::http::{Http, Outcome};
 use super::pipe::{Broken, Got, Handshake, Pipe};
+use super::room::Place;
 use crate::book::{ResponseInfo, Side};
 use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 
