@@ -968,7 +968,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -s s -l server -
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -l json -d 'Print one JSON object, with every fact that was found'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -s l -l listen -d 'Address and port for UDP and TCP; port 0 chooses a free one; may be repeated' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -s T -l threads -d 'UDP sockets and threads on each port' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -s T -l threads -d 'Threads on each port of UDP, TCP, DoT and DoH; each may have as many files open as the process' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l for -d 'End after this time, such as 30s [default: at Ctrl-C]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l dot -d 'Also serve DNS over TLS at this address and port; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -l doh -d 'Also serve DNS over HTTP/2 at this address and port, path /dns-query; may be repeated' -r
