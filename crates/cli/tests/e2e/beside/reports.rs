@@ -172,7 +172,7 @@ fn more_hits_take_fewer_queries_to_name_servers_and_a_flood_of_random_names_take
         ("warm 30k 90% 1k", "warm 1000 90% 100"),
         ("warm 150k 99% 1k", "warm 3k 99% 100"),
         ("warm 1k 0% 1k", "warm 10 0% 10"),
-        ("count = 8000", "count = 200"),
+        ("count = 20000", "count = 200"),
     ] {
         assert!(file.contains(whole), "{whole}");
         file = file.replace(whole, short);
