@@ -153,7 +153,7 @@ impl Running {
         let identity = Identity::new(&config.tls, &ips)?;
         for (i, (transport, listen)) in encrypted.into_iter().enumerate() {
             let stream = addresses * STREAMS_AN_ADDRESS + i;
-            let intake = |thread| intake(stream | thread * OF_A_THREAD, transport);
+            let intake = |thread| intake(stream + thread * OF_A_THREAD, transport);
             let address = match transport {
                 Transport::Doq | Transport::Doh3 => {
                     self.serve_quic(&config, &identity, transport, listen, intake(0)?)?
@@ -183,7 +183,7 @@ impl Running {
         match sockets.tcp {
             Some(listener) => {
                 let settings = stream_settings(config, Transport::Tcp);
-                let intake = |thread| intake(TCP_STREAM | thread * OF_A_THREAD, Transport::Tcp);
+                let intake = |thread| intake(TCP_STREAM + thread * OF_A_THREAD, Transport::Tcp);
                 self.serve_streams(listener, config.threads, intake, settings)
             }
             None => Ok(()),

@@ -137,8 +137,8 @@ impl Receiver {
     /// The data of the control message of this kind that came with piece `i`.
     #[inline]
     fn control(&self, i: usize, level: i32, kind: i32) -> Option<&[u8]> {
-        let length = (self.headers[i].msg_hdr.msg_controllen as usize).min(size_of::<Control>());
-        let mut rest = &self.controls[i].0[..length];
+        let length: usize = self.headers[i].msg_hdr.msg_controllen as _;
+        let mut rest = &self.controls[i].0[..length.min(size_of::<Control>())];
         // struct cmsghdr: length of itself and its data, level, type; padded to eight bytes.
         while let Some((header, _)) = rest.split_first_chunk::<CONTROL_HEADER>() {
             let word =
