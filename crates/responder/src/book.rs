@@ -148,11 +148,6 @@ impl Book {
         }
     }
 
-    /// Whether connections had to wait because no file was left for them.
-    pub(crate) fn is_out_of_files(&self) -> bool {
-        Transport::ALL.iter().any(|transport| self.side(*transport).connections.out_of_files > 0)
-    }
-
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Book) {
         for transport in Transport::ALL {

@@ -36,6 +36,7 @@ pub struct Running {
     /// Stopped first: the queries it would have answered then reach the sockets.
     program: Option<Respond>,
     stop: Arc<AtomicBool>,
+    is_out_of_files: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     /// One of each thread.
     books: Vec<Arc<SharedBook>>,
@@ -61,6 +62,7 @@ impl Responder {
             trust_pem: None,
             program: None,
             stop: Arc::new(AtomicBool::new(false)),
+            is_out_of_files: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
             books: Vec::new(),
             udp_sockets: Vec::new(),
@@ -120,8 +122,8 @@ impl Running {
 
     /// How many open files a thread may have, where connections had to wait because one had as many.
     pub fn out_of_files(&self) -> Option<u64> {
-        let is_out = |book: &Arc<SharedBook>| book.look(Book::is_out_of_files);
-        self.books.iter().any(is_out).then(|| open_files_limit().map_or(0, |(soft, _)| soft))
+        let is_out = self.is_out_of_files.load(Ordering::Relaxed);
+        is_out.then(|| open_files_limit().map_or(0, |(soft, _)| soft))
     }
 
     /// Stops it, and returns what it did. Responses still held are dropped and counted.
@@ -182,7 +184,7 @@ impl Running {
         }
         match sockets.tcp {
             Some(listener) => {
-                let settings = stream_settings(config, Transport::Tcp);
+                let settings = self.stream_settings(config, Transport::Tcp);
                 let intake = |thread| intake(TCP_STREAM + thread * OF_A_THREAD, Transport::Tcp);
                 self.serve_streams(listener, config.threads, intake, settings)
             }
@@ -202,7 +204,7 @@ impl Running {
         let tls = identity.stream_config(&config.tls, protocol)?;
         let listener = open_first_tcp(config, transport, listen)?;
         let address = listener.local_addr().map_err(Error::Start)?;
-        let settings = StreamSettings { tls: Some(tls), ..stream_settings(config, transport) };
+        let settings = StreamSettings { tls: Some(tls), ..self.stream_settings(config, transport) };
         self.serve_streams(listener, config.threads, intake, settings)?;
         Ok(address)
     }
@@ -243,6 +245,17 @@ impl Running {
             result.recv().map_err(|_| ended())??;
         }
         Ok(())
+    }
+
+    fn stream_settings(&self, config: &Config, transport: Transport) -> StreamSettings {
+        StreamSettings {
+            transport,
+            tls: None,
+            idle: config.idle,
+            room: Arc::new(Room::new(config.connections_max)),
+            is_out_of_files: Arc::clone(&self.is_out_of_files),
+            close_after: config.faults.close_after,
+        }
     }
 
     fn serve_quic(
@@ -298,16 +311,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.join();
-    }
-}
-
-fn stream_settings(config: &Config, transport: Transport) -> StreamSettings {
-    StreamSettings {
-        transport,
-        tls: None,
-        idle: config.idle,
-        room: Arc::new(Room::new(config.connections_max)),
-        close_after: config.faults.close_after,
     }
 }
 

@@ -79,6 +79,8 @@ pub(crate) struct StreamSettings {
     pub(crate) idle: Duration,
     /// For the connections of all threads of its address and transport.
     pub(crate) room: Arc<Room>,
+    /// Set where a thread had no file left for a connection.
+    pub(crate) is_out_of_files: Arc<AtomicBool>,
     pub(crate) close_after: Option<u64>,
 }
 
@@ -218,7 +220,10 @@ impl StreamServer {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     connections.accept_errors += 1;
-                    connections.out_of_files += u64::from(is_out_of_files(&error));
+                    if is_out_of_files(&error) {
+                        connections.out_of_files += 1;
+                        self.settings.is_out_of_files.store(true, Ordering::Relaxed);
+                    }
                     self.accept_again_ns = Some(now_ns + ACCEPT_PAUSE_NS);
                     return;
                 }

@@ -18,6 +18,7 @@ pub mod fuzz;
 pub mod mixed;
 mod open;
 mod proxy;
+mod queued;
 pub mod quic;
 mod random;
 pub mod sim;

@@ -46,7 +46,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailu
 use dnsdyno_sys::socket;
 
 use crate::mixed::InMix;
-use crate::stream::MANY_CLIENTS;
+use crate::queued::capacity_of_next;
 use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
@@ -83,8 +83,9 @@ impl<P: Protocol> Transport for QuicTransport<P> {
         while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
             if client.can_send(self.limit) {
-                let is_first_of_many = client.phase == Phase::Vacant && self.queue.len() > MANY_CLIENTS;
-                let capacity = if is_first_of_many { 1 } else { (self.limit - client.queries) as usize };
+                let (is_new, capacity) =
+                    (client.phase == Phase::Vacant, (self.limit - client.queries) as usize);
+                let capacity = capacity_of_next(is_new, self.queue.len(), capacity);
                 return Ok(NextClient { channel, capacity });
             }
             client.is_queued = false;

@@ -39,6 +39,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailu
 use dnsdyno_sys::poll::Ready;
 
 use crate::mixed::InMix;
+use crate::queued::capacity_of_next;
 use crate::{
     Batch, ConnectionEvent, NeverSent, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake,
 };
@@ -167,8 +168,9 @@ impl<S: Session> Transport for Streams<S> {
                 }
                 self.queue.rotate_left(1);
             } else {
-                let is_first_of_many = client.phase == Phase::Vacant && self.queue.len() > MANY_CLIENTS;
-                return Ok(NextClient { channel, capacity: if is_first_of_many { 1 } else { capacity } });
+                let is_new = client.phase == Phase::Vacant;
+                let capacity = capacity_of_next(is_new, self.queue.len(), capacity);
+                return Ok(NextClient { channel, capacity });
             }
         }
         Err(self.blocked_by)
@@ -329,10 +331,6 @@ impl<S: Session> InMix for Streams<S> {
         self.has_waited = true;
     }
 }
-
-/// With more clients than this in the queue, one without a connection is given one query: the queries of a batch then
-/// open as many connections, not one.
-pub(crate) const MANY_CLIENTS: usize = 64;
 
 /// Clients that are examined for one with a connection while no local port is free.
 const LINE_LOOKED_AT: usize = 64;

@@ -36,6 +36,17 @@ fn connections(digest: &Digest) -> &Connections {
 }
 
 #[test]
+fn each_of_many_clients_opens_its_connection_with_its_first_query() {
+    let work = Workplace::new();
+    // Many are due at once.
+    let load = "--rate 200k --count 200 --clients 200 --workers 1";
+    let (digest, book) = measured(&work, Faults::default(), load);
+    let connections = connections(&digest);
+    assert_eq!((connections.opened, connections.open_max, connections.reused), (200, 200, 0));
+    assert_eq!((book.tcp.counts.received, book.tcp.connections.accepted), (200, 200));
+}
+
+#[test]
 fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
         let work = Workplace::new();
