@@ -45,7 +45,10 @@ struct bpf_map_def {
 	u32 map_flags;
 };
 
-enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_XSKMAP = 17 };
+/* User space may map the values of an array. */
+#define BPF_F_MMAPABLE (1U << 10)
+
+enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_DEVMAP = 14, BPF_MAP_TYPE_XSKMAP = 17 };
 
 /* Helpers are called by number. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -54,6 +57,7 @@ static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)5
 static long (*const bpf_xdp_adjust_meta)(struct xdp_md *packet, int by) = (void *)54;
 static long (*const bpf_xdp_adjust_head)(struct xdp_md *packet, int delta) = (void *)44;
 static long (*const bpf_xdp_adjust_tail)(struct xdp_md *packet, int delta) = (void *)65;
+static long (*const bpf_xdp_store_bytes)(struct xdp_md *packet, u32 at, void *from, u32 length) = (void *)190;
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD

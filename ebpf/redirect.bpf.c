@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Takes the responses of one DNS server to our ports off the interface, and nothing else.
+ * Takes the responses of one DNS server to our ports off the interface, and nothing else; sends queries (inject.h).
  *
  *   UDP, from the server's address and port, to one of our addresses and ports
  *       complete           -> the AF_XDP socket of the receiving queue, or dropped, with the instant of
@@ -11,6 +11,7 @@
  * Packets on a queue without a socket are passed to the host too.
  */
 #include "bpf.h"
+#include "inject.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -127,6 +128,8 @@ SEC("xdp") int redirect(struct xdp_md *packet)
 	void *ip = after_ethernet((void *)(long)packet->data, end, &type);
 	int take = 0;
 
+	if (unlikely(is_injected(packet)))
+		return inject(packet);
 	if (!ip)
 		return XDP_PASS;
 	if (type == BE16(ETH_P_IP))

@@ -52,6 +52,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "sockets", place: RIG, run: sockets::run },
     Benchmark { name: "mixed", place: RIG, run: mixed::run },
     Benchmark { name: "xdp", place: RIG, run: xdp::run },
+    Benchmark { name: "xdp-mixed", place: RIG, run: xdp::run_mixed },
     Benchmark { name: "flood", place: RIG, run: flood::run },
     Benchmark { name: "steady", place: RIG, run: steady::run },
     Benchmark { name: "pacing", place: RIG, run: pacing::run },

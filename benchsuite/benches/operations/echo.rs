@@ -111,7 +111,14 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
 
     fn groups(&self) -> Vec<Group> {
         let connects = self.kind == Kind::Tcp;
-        vec![Group { channels: CHANNELS, connects, most_outstanding: None, member: 0, is_fallback: false }]
+        vec![Group {
+            channels: CHANNELS,
+            connects,
+            most_outstanding: None,
+            at_once: 64,
+            member: 0,
+            is_fallback: false,
+        }]
     }
 
     fn resources(&mut self) -> Resources {

@@ -39,6 +39,7 @@ fn is_about_loss_alone(doubt: &Warning) -> bool {
         doubt,
         Warning::SendsMissing { .. }
             | Warning::SendsVanished { .. }
+            | Warning::SendsDropped { .. }
             | Warning::SocketDrops { .. }
             | Warning::AnswersInFragments { .. }
             | Warning::BurstsLost { .. }

@@ -474,6 +474,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             partial_intervals: 0,
             // The caller, which opened the transports, adds what concerns the interface.
             interface_packets: None,
+            interface_send_drops: 0,
             datagrams_only: false,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
             connection_waits: closings().map(|closing| closing.connection_waits).sum(),

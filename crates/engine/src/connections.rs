@@ -155,8 +155,14 @@ mod tests {
 
     #[test]
     fn the_queries_of_a_client_that_pauses_are_retried_after_its_pause() {
-        let group =
-            Group { channels: 2, connects: true, most_outstanding: None, member: 0, is_fallback: false };
+        let group = Group {
+            channels: 2,
+            connects: true,
+            most_outstanding: None,
+            at_once: 64,
+            member: 0,
+            is_fallback: false,
+        };
         let pauses = Pauses::new(2, &Groups::new(&[group]), 5_000_000_000);
         let mut connections = Connections::new(2, pauses);
         let lost = vec![Retry { id: 7, sent_ns: 1 }];

@@ -7,13 +7,10 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{NotSentReason, ShortDelay};
-use dnsdyno_transport::Group;
+use dnsdyno_transport::{Batch, Group};
 
 use crate::inflight::SentQuery;
 use crate::pace::Due;
-
-/// Messages per batch: a good size for one system call.
-pub(crate) const BATCH: usize = 64;
 
 /// The groups of a worker, in the order of their channels.
 pub(crate) struct Groups {
@@ -88,7 +85,7 @@ impl Groups {
         let mut first_channel = 0;
         let mut all = Vec::with_capacity(groups.len());
         for group in groups {
-            let waiting = VecDeque::with_capacity(BATCH);
+            let waiting = VecDeque::with_capacity(group.at_once);
             let blocked_by = None;
             all.push(Queue { group: *group, first_channel, waiting, blocked_by, held_before_ns: 0, next: 0 });
             first_channel += group.channels;
@@ -118,13 +115,16 @@ impl Groups {
     /// several, a member that waits must not block the others.
     pub(crate) fn capacity(&self) -> usize {
         match &self.group_of_member[..] {
-            [only] => BATCH.saturating_sub(self.all[*only].waiting.len()),
-            _ => BATCH,
+            [only] => self.all[*only].group.at_once.saturating_sub(self.all[*only].waiting.len()),
+            _ => Batch::USUAL,
         }
     }
 
     /// Whether the next due query could be sent without waiting for queued ones.
     pub(crate) fn takes_next(&self) -> bool {
-        self.members() > 1 || self.capacity() == BATCH
+        match &self.group_of_member[..] {
+            [only] => self.all[*only].waiting.is_empty(),
+            _ => true,
+        }
     }
 }

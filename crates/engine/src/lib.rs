@@ -62,7 +62,7 @@ use std::thread;
 
 use dnsdyno_record::Sum;
 use dnsdyno_sys::thread::{own_open_files, pin_to_cpu};
-use dnsdyno_transport::{Group, Sink, Transport, Wake};
+use dnsdyno_transport::{Batch, Group, Sink, Transport, Wake};
 use rtrb::RingBuffer;
 
 use crate::collector::{Collector, WorkerHandle};
@@ -119,6 +119,7 @@ pub fn run<T: Transport + Send>(
                     |(group, all): (&Group, &GroupSlots)| GroupSlots { channels: group.channels, ..*all };
                 let own: Vec<GroupSlots> = groups.iter().zip(slots).map(own).collect();
                 let table = InFlight::of(&own, job.timeout_ns);
+                let at_once = groups.iter().map(|group| group.at_once).max().unwrap_or(Batch::USUAL);
                 let groups = Groups::new(&groups);
                 // The counters of the only member of a mix would be those of the run.
                 let members = if groups.members() > 1 { groups.members() } else { 0 };
@@ -129,7 +130,7 @@ pub fn run<T: Transport + Send>(
                 let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
                 let transactions = Transactions::new(job, share, table, ledger, groups, connections);
                 let picker = job.source.picker(share);
-                let sender = Sender::new(job.send_limits(), share, picker, transport.channels());
+                let sender = Sender::new(job.send_limits(), share, picker, (transport.channels(), at_once));
                 transport.begin(epoch_ns);
                 let pace = job.pace(share);
                 let mut transport = Worker::new(transport, pace, sender, transactions, signals).run();

@@ -1,13 +1,13 @@
 //! Pairs responses with their queries, and counts every event of a query.
 
 use dnsdyno_measure::{FallbackFailure, StreamFailure};
-use dnsdyno_transport::{ConnectionEvent, Departure, MessageKind, Sink};
+use dnsdyno_transport::{Batch, ConnectionEvent, Departure, MessageKind, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, peek_id, same_question};
 
 use crate::connections::Retry;
 use crate::ends::{At, End};
 use crate::fallback::Parts;
-use crate::groups::{BATCH, Waiting};
+use crate::groups::Waiting;
 use crate::inflight::{Match, SentQuery};
 use crate::job::UNMEASURED;
 use crate::pace::Due;
@@ -336,4 +336,4 @@ impl Sink for Transactions<'_> {
 }
 
 /// IDs that the messages of one packet can span, skipped ones included.
-const MOST_IDS_OF_A_PACKET: usize = 2 * BATCH;
+const MOST_IDS_OF_A_PACKET: usize = 2 * Batch::USUAL;

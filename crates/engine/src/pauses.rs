@@ -157,6 +157,7 @@ mod tests {
             channels: *channels,
             connects: true,
             most_outstanding: None,
+            at_once: 64,
             member: 0,
             is_fallback: false,
         };

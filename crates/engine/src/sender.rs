@@ -17,7 +17,7 @@ use dnsdyno_wire::patch_id;
 use crate::connections::{Connections, Retry};
 use crate::ends::End;
 use crate::first_send::FirstSend;
-use crate::groups::{BATCH, Queue, Waiting};
+use crate::groups::{Queue, Waiting};
 use crate::inflight::Place;
 use crate::job::SendLimits;
 use crate::pace::Pace;
@@ -51,10 +51,16 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(limits: SendLimits, share: Share, picker: Picker, channels: usize) -> Self {
+    /// A sender for so many channels, with batches of at most so many messages.
+    pub(crate) fn new(
+        limits: SendLimits,
+        share: Share,
+        picker: Picker,
+        (channels, at_once): (usize, usize),
+    ) -> Self {
         Sender {
-            batch: Batch::new(BATCH, USUAL_MESSAGE),
-            places: Vec::with_capacity(BATCH),
+            batch: Batch::new(at_once, USUAL_MESSAGE),
+            places: Vec::with_capacity(at_once),
             limits,
             share,
             picker,
@@ -198,7 +204,8 @@ impl Sender {
         let group = transactions.groups.all[number].group;
         let is_short_lived =
             group.connects && group.most_outstanding.is_some() && transactions.groups.all.len() > 1;
-        let (mut remaining, mut tries) = (if is_short_lived { MOST_CONNECTING_AT_ONCE } else { BATCH }, 0);
+        let (mut remaining, mut tries) =
+            (if is_short_lived { MOST_CONNECTING_AT_ONCE } else { group.at_once }, 0);
         while remaining > 0 {
             let first = transactions.groups.all[number].waiting.front()?.question;
             if group.connects && transactions.connections.pauses.is_any() {
@@ -424,7 +431,7 @@ impl Sender {
             }
             let (mut at, mut kept) = (0, 0);
             while at < waiting.len() {
-                let end = waiting.len().min(at + BATCH);
+                let end = waiting.len().min(at + Batch::USUAL);
                 let held = self.retry_some(transport, transactions, channel, &mut waiting[at..end]);
                 waiting.copy_within(at..at + held, kept);
                 (at, kept) = (end, kept + held);

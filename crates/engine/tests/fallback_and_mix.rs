@@ -196,12 +196,19 @@ impl Transport for SimulatedChannels {
     }
 
     fn groups(&self) -> Vec<Group> {
-        let udp =
-            Group { channels: 1, connects: false, most_outstanding: None, member: 0, is_fallback: false };
+        let udp = Group {
+            channels: 1,
+            connects: false,
+            most_outstanding: None,
+            at_once: 64,
+            member: 0,
+            is_fallback: false,
+        };
         let tcp = Group {
             channels: self.clients.len(),
             connects: true,
             most_outstanding: Some(1),
+            at_once: 64,
             member: u8::from(self.is_mix),
             is_fallback: !self.is_mix,
         };

@@ -28,6 +28,9 @@ pub struct Evidence {
     /// Packets that the interface to the server sent during the run, including those of other programs; `None` where
     /// unknown, or where its driver may not count all.
     pub interface_packets: Option<u64>,
+    /// Packets that this interface dropped before sending, including those of other programs; 0 where unknown, and in a
+    /// record of before it was written.
+    pub interface_send_drops: u64,
     /// Whether every query was sent in its own UDP datagram. Over TCP, TLS and QUIC a packet may contain several.
     pub datagrams_only: bool,
     /// Length of the run until its last query ended, in nanoseconds.
@@ -88,6 +91,7 @@ impl Evidence {
         more(&mut self.workers, other.workers);
         more(&mut self.socket_drops, other.socket_drops);
         more(&mut self.fragments, other.fragments);
+        more(&mut self.interface_send_drops, other.interface_send_drops);
         more(&mut self.id_waits, other.id_waits);
         more(&mut self.connection_waits, other.connection_waits);
         more(&mut self.reader_waits, other.reader_waits);

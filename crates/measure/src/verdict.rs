@@ -30,7 +30,7 @@ pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict
     if not_sent > 0 {
         verdict.doubts.push(Warning::SendsMissing { not_sent, scheduled: sum.scheduled });
     }
-    verdict.doubts.extend(lost_answers(sum, evidence));
+    verdict.doubts.extend(lost_here(sum, evidence));
     verdict.doubts.extend(bursts_lost(sum));
     verdict.doubts.extend(sends_vanished(sum, evidence));
     let own_share = OwnShare::of(sum, arrivals, evidence).filter(OwnShare::is_wide);
@@ -106,13 +106,16 @@ fn bursts_lost(sum: &Tally) -> Option<Warning> {
     is_large.then_some(Warning::BurstsLost { lost, of })
 }
 
-/// Responses that this host has lost: the queries count as timed out, which is not the server's fault.
-fn lost_answers(sum: &Tally, evidence: &Evidence) -> impl Iterator<Item = Warning> {
+/// Queries and responses that this host has lost: they count as timed out, which is not the server's fault.
+fn lost_here(sum: &Tally, evidence: &Evidence) -> impl Iterator<Item = Warning> {
     let timed_out = sum.ends.timed_out + sum.ends.answered_late;
     let (packets, fragments) = (evidence.socket_drops, evidence.fragments);
     let drops = (packets > 0).then_some(Warning::SocketDrops { packets, timed_out });
     let fragments = (fragments > 0).then_some(Warning::AnswersInFragments { fragments, timed_out });
-    drops.into_iter().chain(fragments)
+    let unsent =
+        Some(evidence.interface_send_drops).filter(|packets| *packets > 0 && evidence.datagrams_only);
+    let unsent = unsent.map(|packets| Warning::SendsDropped { packets, timed_out });
+    unsent.into_iter().chain(drops).chain(fragments)
 }
 
 /// Whether the kernel lost queries before they reached the interface.
@@ -217,6 +220,7 @@ mod tests {
         socket_drops: 0,
         fragments: 0,
         interface_packets: None,
+        interface_send_drops: 0,
         datagrams_only: true,
         lasted_ns: SECOND_NS,
         id_waits: 0,
@@ -260,6 +264,15 @@ mod tests {
         assert_eq!(udp(10, 0, SECOND_NS), [], "a driver may not have counted yet");
         assert_eq!(udp(10, 0, 6 * SECOND_NS).len(), 1);
         assert_eq!(udp(0, 0, 6 * SECOND_NS), []);
+    }
+
+    #[test]
+    fn packets_that_the_interface_dropped_are_not_losses_of_the_server() {
+        let sum = sum_with_lateness(2_000);
+        let dropped = Evidence { interface_send_drops: 3, datagrams_only: true, ..OK };
+        assert_eq!(names(&sum, &dropped).0, ["sends_dropped"]);
+        let sent_again = Evidence { datagrams_only: false, ..dropped };
+        assert_eq!(names(&sum, &sent_again).0, [""; 0], "TCP has sent them again");
     }
 
     #[test]

@@ -61,6 +61,13 @@ pub enum Warning {
         /// Packets that the interface sent, including those of other programs.
         packets: u64,
     },
+    /// The interface dropped packets that the kernel had accepted.
+    SendsDropped {
+        /// Packets dropped before sending, including those of other programs.
+        packets: u64,
+        /// Queries that timed out in the same run.
+        timed_out: u64,
+    },
     /// The kernel dropped responses, because we did not read them in time.
     SocketDrops {
         /// Packets dropped at our sockets; a lower bound, because the kernel may have joined several.
@@ -188,6 +195,7 @@ impl Warning {
             Warning::ReaderBehind { .. } => "reader_behind",
             Warning::SendsMissing { .. } => "sends_missing",
             Warning::SendsVanished { .. } => "sends_vanished",
+            Warning::SendsDropped { .. } => "sends_dropped",
             Warning::SocketDrops { .. } => "socket_drops",
             Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
@@ -236,6 +244,9 @@ impl Warning {
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
+            }
+            Warning::SendsDropped { .. } => {
+                "these losses are not the server's: its queue was full; enlarge it (`ethtool -G`), or lower the rate"
             }
             Warning::SocketDrops { .. } => {
                 "these losses are not the server's: raise --receive-buffer and net.core.rmem_max, or add --workers"
@@ -318,6 +329,10 @@ fn figures(warning: &Warning) -> String {
         Warning::SendsVanished { taken, packets: sent } => {
             let (taken, sent) = (queries(taken), packets(sent));
             format!("sends vanished: the kernel accepted {taken}, but the interface sent {sent}")
+        }
+        Warning::SendsDropped { packets: dropped, timed_out } => {
+            let (dropped, timed_out) = (packets(dropped), queries(timed_out));
+            format!("sends dropped: the interface dropped {dropped} before sending ({timed_out} timed out)")
         }
         Warning::SocketDrops { packets: dropped, timed_out } => {
             let (dropped, timed_out) = (packets(dropped), queries(timed_out));
@@ -448,6 +463,7 @@ mod tests {
             Warning::ReaderBehind { waits: 3, waited_ns: 40_000_000 },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SendsVanished { taken: 900, packets: 7 },
+            Warning::SendsDropped { packets: 80, timed_out: 81 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },
             Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },

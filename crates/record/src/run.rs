@@ -262,6 +262,9 @@ pub struct XdpInfo {
     pub mode: String,
     /// Whether packets were passed without copying.
     pub zero_copy: bool,
+    /// Whether queries were given to the driver beside the kernel's stack when very many were due at once.
+    #[serde(default)]
+    pub injects: bool,
     /// The first source address.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub source: IpAddr,

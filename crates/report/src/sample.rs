@@ -440,6 +440,7 @@ pub(crate) fn hostile() -> [Digest; 3] {
         queues: 1,
         mode: text(),
         zero_copy: false,
+        injects: false,
         source: "192.0.2.1".parse().unwrap(),
         first_port: 1,
         last_port: 2,

@@ -39,7 +39,7 @@ impl Bench {
             let near = Interface::named("near").unwrap();
             let prefix = if is_ipv6 { 128 } else { 32 };
             let filter = Filter::new((addresses[1], PORT), (addresses[0], prefix), (OUR_PORT, OUR_PORT));
-            let mut redirect = Redirect::attach(&near, Attach::Native, &filter.unwrap(), 1).unwrap();
+            let mut redirect = Redirect::attach(&near, Attach::Native, &filter.unwrap(), (1, 0)).unwrap();
             let config = SocketConfig {
                 queue: 0,
                 copy: CopyMode::Auto,

@@ -90,6 +90,7 @@ pub(crate) fn xdp_info(facts: &XdpFacts) -> XdpInfo {
         }
         .to_owned(),
         zero_copy: facts.zero_copy,
+        injects: facts.injects,
         source: facts.source,
         first_port: facts.ports.0,
         last_port: facts.ports.1,

@@ -4,6 +4,8 @@
 //! are framed by `netlink-packet-core`; what they hold is read where it is known, one file each.
 
 pub mod ethtool;
+mod generic;
+pub mod netdev;
 pub mod qdisc;
 pub mod route;
 pub mod sockets;

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_lab::{Namespace, Need, VethPair, require};
 use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::netlink::netdev::Netdev;
 use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::udp::Messages;
 use dnsdyno_sys::xdp::{
-    Attach, Attached, CopyMode, Filter, Redirect, Reflect, Socket, SocketConfig, XdpError,
+    Attach, Attached, CopyMode, Filter, Pass, Redirect, Reflect, Socket, SocketConfig, XdpError,
 };
 
 const SERVER_PORT: u16 = 53;
@@ -33,7 +35,7 @@ fn socket_config(queue: u32) -> SocketConfig {
 fn listen(pair: &VethPair, attach: Attach, filter: &Filter) -> (Redirect, Socket) {
     let listen = || {
         let near = Interface::named("near").unwrap();
-        let mut redirect = Redirect::attach(&near, attach, filter, 1).unwrap();
+        let mut redirect = Redirect::attach(&near, attach, filter, (1, 0)).unwrap();
         let socket = Socket::bind(&near, redirect.attached(), &socket_config(0)).unwrap();
         redirect.give(&socket).unwrap();
         (redirect, socket)
@@ -301,7 +303,7 @@ fn another_program_is_not_replaced_in_any_mode() {
         let before = pair.near().ip(&["-details", "link", "show", "near"]).unwrap();
         for ours in [Attach::Auto, Attach::Native, Attach::Generic] {
             let attach =
-                || Redirect::attach(&Interface::named("near").unwrap(), ours, &filter(&pair), 1).err();
+                || Redirect::attach(&Interface::named("near").unwrap(), ours, &filter(&pair), (1, 0)).err();
             let refused = pair.near().enter(attach).unwrap();
             assert!(
                 matches!(refused, Some(XdpError::OtherProgram { .. })),
@@ -337,6 +339,78 @@ fn zero_copy_without_driver_support_is_refused() {
     assert!(matches!(refused, Some(XdpError::NoZeroCopy { .. })), "{refused:?}");
 }
 
+#[test]
+fn injected_frames_arrive_as_they_were_written_and_all_of_them() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let (source, target) = ((pair.near().ipv4, PORTS.0).into(), (pair.far().ipv4, SERVER_PORT).into());
+    let (near, far) = (interface(pair.near()), interface(pair.far()));
+    let (to, from) = (far.mac().unwrap(), near.mac().unwrap());
+    let server = bind(pair.far(), pair.far().ipv4.into(), SERVER_PORT);
+    let inject = || {
+        let Ok(mut netdev) = Netdev::open() else {
+            return println!("skipped: this kernel does not say what a driver can do (Linux 6.3)");
+        };
+        assert!(!netdev.sends_frames(near.index()).unwrap(), "the far end has neither a program nor GRO");
+        let pass = pair.far().enter(|| Pass::attach(&far, Attach::Native).unwrap()).unwrap();
+        assert!(netdev.sends_frames(near.index()).unwrap());
+        let mut redirect = Redirect::attach(&near, Attach::Native, &filter(&pair), (1, 2)).unwrap();
+        let mut injectors = [0, 1].map(|number| redirect.injector(number).expect("this kernel can inject"));
+        assert!(redirect.injector(2).is_none(), "there is room for two");
+        let lay = |payload: &[u8], room: &mut [u8]| {
+            let bytes = frame(to, from, source, target, payload);
+            let Some(place) = room.get_mut(..bytes.len()) else { return 0 };
+            place.copy_from_slice(&bytes);
+            bytes.len()
+        };
+        // As many as a socket can hold, of lengths that differ from frame to frame, one injector after the other.
+        let mut buffer = [0; 2_048];
+        for round in 0..40 {
+            let sent: Vec<Vec<u8>> =
+                (0..50).map(|i| vec![(round * 50 + i) as u8; 1 + (round * 211 + i * 37) % 1_400]).collect();
+            let ends = sent.iter().scan(0, |end, payload| {
+                *end += payload.len() as u32;
+                Some(*end)
+            });
+            let (bytes, ends) = (sent.concat(), ends.collect::<Vec<u32>>());
+            let outcome = injectors[round % 2].inject(Messages::new(&bytes, &ends), lay);
+            assert!(outcome.error.is_none() && outcome.accepted == 50, "{outcome:?}");
+            for payload in &sent {
+                let (length, sender) = server.recv_from(&mut buffer).unwrap();
+                assert_eq!((&buffer[..length], sender), (&payload[..], source));
+            }
+        }
+        // More than a call can hold, counted by the other end.
+        let before = packets(pair.far());
+        let (bytes, ends) = (vec![7; 300_000], (1..=3_000).map(|i| i * 100).collect::<Vec<u32>>());
+        assert_eq!(injectors[0].inject(Messages::new(&bytes, &ends), lay).accepted, 3_000);
+        // The host may send packets of its own.
+        let arrived = packets(pair.far()) - before;
+        assert!((3_000..3_010).contains(&arrived), "{arrived} frames arrived of 3,000");
+        // What does not fit is refused, and nothing else.
+        let (bytes, ends) = (vec![7; 2_200], [100, 2_200]);
+        let outcome =
+            injectors[0].inject(Messages::new(&bytes, &ends), |payload, room| match payload.len() {
+                100 => lay(payload, room),
+                _ => 0,
+            });
+        assert_eq!(outcome.accepted, 1);
+        assert_eq!(outcome.error.and_then(|error| error.raw_os_error()), Some(libc::EMSGSIZE));
+        drop(pass);
+    };
+    pair.near().enter(inject).unwrap();
+}
+
+/// Packets that this end has received.
+fn packets(end: &Namespace) -> u64 {
+    let path = format!("/sys/class/net/{}/statistics/rx_packets", end.interface);
+    // The folder shows the namespace of the reader's mount: `ip netns exec` makes one.
+    let out = Command::new("ip").args(["netns", "exec", end.name(), "cat", &path]).output().unwrap();
+    String::from_utf8(out.stdout).unwrap().trim().parse().unwrap()
+}
+
 /// Not a test of its own: the process that the next test kills. It attaches a program in the
 /// namespace that it was started in, and waits for its end.
 #[test]
@@ -345,7 +419,7 @@ fn holds_a_program_until_it_is_killed() {
     let near = Interface::named("near").unwrap();
     let filter =
         Filter::new(([10, 77, 0, 2].into(), SERVER_PORT), ([10, 77, 0, 1].into(), 32), PORTS).unwrap();
-    let mut redirect = Redirect::attach(&near, Attach::Auto, &filter, 1).unwrap();
+    let mut redirect = Redirect::attach(&near, Attach::Auto, &filter, (1, 0)).unwrap();
     let socket = Socket::bind(&near, redirect.attached(), &socket_config(0)).unwrap();
     redirect.give(&socket).unwrap();
     println!("\nattached");

@@ -12,6 +12,9 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Messages in a batch, usually: a good size for one system call.
+    pub const USUAL: usize = 64;
+
     /// Capacity for `most` messages of up to `longest` bytes each.
     pub fn new(most: usize, longest: usize) -> Self {
         Batch {

@@ -64,6 +64,11 @@ pub trait Transport {
     /// The number of channels.
     fn channels(&self) -> usize;
 
+    /// The number of messages that a batch should have at most.
+    fn messages_at_once(&self) -> usize {
+        Batch::USUAL
+    }
+
     /// The time since the start of the run. All workers of a run have the same time.
     fn now_ns(&self) -> u64;
 
@@ -110,6 +115,7 @@ pub trait Transport {
             channels: self.channels(),
             connects: Self::CONNECTS,
             most_outstanding: self.most_outstanding(),
+            at_once: self.messages_at_once(),
             member: 0,
             is_fallback: false,
         }]
@@ -186,6 +192,8 @@ pub struct Group {
     pub connects: bool,
     /// The largest number of outstanding queries of a channel; `None` = limited by the message IDs only.
     pub most_outstanding: Option<u32>,
+    /// The number of messages of a batch at most.
+    pub at_once: usize,
     /// The member of the mix that the channels belong to.
     pub member: u8,
     /// Whether the group only sends queries of the group before it, after truncated responses.

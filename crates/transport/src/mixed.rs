@@ -196,6 +196,7 @@ impl Transport for Mixed {
             channels: place.channels,
             connects: place.part.connects(),
             most_outstanding: each!(&place.part, transport => transport.most_outstanding()),
+            at_once: Batch::USUAL,
             member: place.member,
             is_fallback: place.is_fallback,
         };

@@ -102,7 +102,7 @@ impl ProxiedDatagrams {
         let longest = USUAL_DATAGRAM_BYTES;
         ProxiedDatagrams {
             headers: clients.map(header).collect(),
-            batch: Batch::new(USUAL_BATCH, longest),
+            batch: Batch::new(Batch::USUAL, longest),
             datagram: Vec::with_capacity(longest),
         }
     }
@@ -157,9 +157,6 @@ const INET6: u8 = 0x20;
 
 /// The port of the first client; clients do not use the ports below.
 const FIRST_PORT: u16 = 1_024;
-
-/// Messages of a batch. A larger batch lets the memory grow once.
-const USUAL_BATCH: usize = 64;
 
 /// Capacity for a header and a query in octets; with longer queries the batch grows once.
 const USUAL_DATAGRAM_BYTES: usize = 384;

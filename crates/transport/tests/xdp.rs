@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use dnsdyno_lab::{Need, VethPair, require};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::netlink::netdev::Netdev;
 use dnsdyno_sys::xdp::Reflect;
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::xdp::{
@@ -52,7 +53,7 @@ fn query(id: u16, length: usize) -> Vec<u8> {
 }
 
 fn send(transport: &mut impl Transport, channel: usize, messages: &[Vec<u8>]) -> Sent {
-    let mut batch = Batch::new(64, 512);
+    let mut batch = Batch::new(messages.len(), 512);
     for message in messages {
         batch.push(message);
     }
@@ -383,6 +384,56 @@ fn a_send_only_run_sends_everything_and_drops_the_responses() {
     transport.receive(&mut seen);
     assert!(seen.0.is_empty());
     assert_eq!(transport.resources().socket_drops, 0);
+}
+
+#[test]
+fn a_long_batch_is_injected_and_every_query_of_it_is_answered() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    for server in [IpAddr::from(pair.far().ipv4), pair.far().ipv6.into()] {
+        let reflector = reflector(&pair);
+        // Two channels, so that no ID is used twice.
+        let mut transports = open_near(&pair, &XdpConfig { channels: 2, ..config(server) }).unwrap();
+        let transport = &mut transports[0];
+        assert!(transport.facts().injects || Netdev::open().is_err(), "{:?}", transport.facts());
+        assert_eq!(transport.messages_at_once(), 256);
+        transport.begin(clock::monotonic_ns());
+        for round in 0..40u16 {
+            let (mut expected, mut seen) = (HashSet::new(), Seen::default());
+            for channel in 0..2 {
+                let messages = long_batch(round * 250, channel);
+                assert_eq!(send(transport, channel, &messages), Sent { accepted: 250, stopped: None });
+                expected.extend(messages.into_iter().map(|mut message| {
+                    message[2] |= 0x80;
+                    (channel, message)
+                }));
+            }
+            receive(transport, &mut seen, expected.len());
+            assert_eq!(seen.0.into_iter().collect::<HashSet<_>>(), expected);
+        }
+        assert_eq!(transport.resources().socket_drops, 0);
+        // Without a program there the other end no longer receives what is injected.
+        drop(reflector);
+        let far = pair.far().enter(|| UdpSocket::bind((server, PORT)).unwrap()).unwrap();
+        far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        transport.wait(transport.now_ns() + 20_000_000, Wake { on_arrival: false, exactly: true });
+        let messages = long_batch(0, 0);
+        assert_eq!(send(transport, 0, &messages), Sent { accepted: 250, stopped: None });
+        let mut buffer = [0; 512];
+        // The socket has room for these.
+        for message in &messages[..100] {
+            let length = far.recv(&mut buffer).unwrap();
+            assert_eq!(buffer[..length], message[..]);
+        }
+        assert_eq!(transport.messages_at_once(), Batch::USUAL);
+    }
+}
+
+/// 250 queries of different lengths from this ID on.
+fn long_batch(first_id: u16, channel: usize) -> Vec<Vec<u8>> {
+    (0..250).map(|i| query(first_id + i, 12 + (usize::from(i) * 37 + channel) % 400)).collect()
 }
 
 #[test]

@@ -319,6 +319,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             socket_drops: 3,
             fragments: 5,
             interface_packets: Some(7),
+            interface_send_drops: 2,
             datagrams_only: true,
             lasted_ns: to_ns,
             id_waits: 0,

@@ -121,7 +121,11 @@ fn backend(backend: &BackendInfo) -> Option<String> {
         let why = backend.why.as_ref();
         return why.map(|why| format!("sockets, because AF_XDP is not available: {}", safe(why)));
     };
-    let copy = if xdp.zero_copy { "zero copy" } else { "copy" };
+    let copy = match (xdp.zero_copy, xdp.injects) {
+        (true, _) => "zero copy",
+        (_, true) => "copy and injection",
+        _ => "copy",
+    };
     let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
     let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {})", safe(why)));
     Some(format!(

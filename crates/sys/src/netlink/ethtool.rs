@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use netlink_sys::protocols::NETLINK_GENERIC;
-
+use super::generic::{self, COMMAND, command};
 use super::{Extent, Netlink, attribute, attributes, encoded, text, u32_at};
 
 /// The drivers of the network namespace in which this was opened.
@@ -44,14 +43,7 @@ pub struct NicSettings {
 impl Ethtool {
     /// Opens it; needs no privilege. An error where the kernel does not have it.
     pub fn open() -> io::Result<Ethtool> {
-        let mut netlink = Netlink::open(NETLINK_GENERIC)?;
-        let mut family = None;
-        let request = [command(GET_FAMILY), encoded(FAMILY_NAME, b"ethtool\0")].concat();
-        netlink.ask(GENERIC_CONTROL, Extent::One, &request, |message| {
-            let number = message.get(COMMAND..).map(|attributes| attribute(attributes, FAMILY_ID));
-            family = family.or(number.and_then(<[u8]>::first_chunk).map(|id| u16::from_ne_bytes(*id)));
-        })?;
-        let family = family.ok_or(io::ErrorKind::Unsupported)?;
+        let (netlink, family) = generic::open(b"ethtool\0")?;
         Ok(Ethtool { netlink, family })
     }
 
@@ -104,20 +96,6 @@ fn names(bits: &[u8]) -> impl Iterator<Item = String> {
 fn number(reply: &[u8], kind: u16) -> Option<u32> {
     u32_at(attribute(reply, kind), 0)
 }
-
-/// `struct genlmsghdr`.
-fn command(number: u8) -> Vec<u8> {
-    vec![number, 1, 0, 0]
-}
-
-/// Octets of it.
-const COMMAND: usize = 4;
-
-/// The family of the families (`linux/genetlink.h`).
-const GENERIC_CONTROL: u16 = 16;
-const GET_FAMILY: u8 = 3;
-const FAMILY_ID: u16 = 1;
-const FAMILY_NAME: u16 = 2;
 
 /// Of `linux/ethtool_netlink.h`, as the numbers of attributes above.
 const GET_LINK_MODES: u8 = 4;

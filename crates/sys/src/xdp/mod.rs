@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
-//! process. [`Socket`] is one queue's rings. [`Reflect`] is the other end for tests and for
+//! process. [`Socket`] is one queue's rings. [`Injector`] sends many packets at once where the driver copies. [`Reflect`] is the other end for tests and for
 //! measuring ourselves; [`Respond`] sends responses there that were made in advance. No file is left
 //! under `/sys/fs/bpf`, no program on the interface.
 //!
@@ -16,6 +16,7 @@
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
 
 mod ends;
+mod inject;
 mod link;
 mod program;
 mod respond;
@@ -24,6 +25,7 @@ mod socket;
 mod umem;
 
 pub use ends::{Discard, Pass};
+pub use inject::Injector;
 pub use program::{Filter, Redirect, Reflect};
 pub use respond::{Address, Chunk, Counts, Records, RecordsKind, Respond, Settings, Slot};
 pub use socket::{CopyMode, Flushed, Socket, SocketConfig, Statistics};

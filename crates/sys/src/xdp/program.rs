@@ -1,15 +1,16 @@
 //! Loads and attaches the programs of `ebpf/`; they are removed when their value is dropped.
 
+use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
-use aya::maps::{MapError, PerCpuArray, XskMap};
+use aya::maps::{DevMap, Map, MapError, PerCpuArray, XskMap};
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 
 use super::link::{self, Link};
-use super::{Attach, Attached, Socket, XdpError, other};
+use super::{Attach, Attached, Injector, Socket, XdpError, other};
 use crate::interface::Interface;
 
 /// The packets that [`Redirect`] passes to our sockets: UDP from the server to us. Mirrors `struct filter` in
@@ -77,24 +78,41 @@ impl Filter {
     }
 }
 
-/// The program that passes the server's responses to our sockets and all other packets to the host.
+/// The program that passes the server's responses to our sockets and all other packets to the host, and that sends for
+/// [`Injector`]s.
 pub struct Redirect {
     program: Attachment,
     interface: String,
+    /// How many injectors there is room for.
+    injectors: u32,
 }
 
 impl Redirect {
-    /// Loads the program and attaches it, with room for a socket on each of `queues` queues.
+    /// Loads the program and attaches it, with room for a socket on each of `queues` queues, and for so many injectors
+    /// (0 on a kernel before 5.18).
     pub fn attach(
         interface: &Interface,
         attach: Attach,
         filter: &Filter,
-        queues: u32,
+        (queues, injectors): (u32, u32),
     ) -> Result<Self, XdpError> {
+        let injectors = injectors.min(Injector::RINGS);
         let mut loader = EbpfLoader::new();
-        loader.override_global("FILTER", filter, true).map_max_entries("SOCKETS", queues.max(1));
-        let program = Attachment::new(&mut loader, REDIRECT, "redirect", interface, attach)?;
-        Ok(Redirect { program, interface: interface.name().to_owned() })
+        loader
+            .override_global("FILTER", filter, true)
+            .override_global("INJECTS", &injectors, true)
+            .map_max_entries("SOCKETS", queues.max(1))
+            .map_max_entries("RINGS", injectors.max(1));
+        let name_device = |loaded: &mut Ebpf| {
+            let Some(device) = loaded.map_mut("DEVICE").filter(|_| injectors > 0) else { return Ok(()) };
+            let failed =
+                |error: &dyn Error| other(interface.name(), "naming the device to inject into", error);
+            let mut device = DevMap::try_from(device).map_err(|error| failed(&error))?;
+            device.set(0, interface.index(), None, 0).map_err(|error| failed(&error))
+        };
+        let program =
+            Attachment::prepared(&mut loader, REDIRECT, "redirect", interface, attach, name_device)?;
+        Ok(Redirect { program, interface: interface.name().to_owned(), injectors })
     }
 
     /// Where it runs.
@@ -109,6 +127,18 @@ impl Redirect {
         let map = self.program.loaded.map_mut("SOCKETS").ok_or(XdpError::OtherObject)?;
         let mut sockets = XskMap::try_from(map).map_err(failed)?;
         sockets.set(socket.queue(), socket.as_fd().as_raw_fd(), 0).map_err(failed)
+    }
+
+    /// Injector `number` of those that there is room for; `None` where the kernel or the driver cannot inject frames.
+    /// Whether the other end can receive them is in [`netdev`](crate::netlink::netdev).
+    pub fn injector(&mut self, number: u32) -> Option<Injector> {
+        if number >= self.injectors {
+            return None;
+        }
+        let program: &mut Xdp = self.program.loaded.program_mut("redirect")?.try_into().ok()?;
+        let program = program.fd().ok()?.as_fd().try_clone_to_owned().ok()?;
+        let Map::Array(rings) = self.program.loaded.map("RINGS")? else { return None };
+        Injector::new(program, rings.fd().as_fd(), number).ok()
     }
 
     /// IP fragments of responses that were passed to the host since the program was attached. They

@@ -38,6 +38,12 @@ impl Mapping {
         Self::map(length, flags, socket.as_raw_fd(), offset)
     }
 
+    /// Maps `length` bytes of a BPF map's values from `offset` on, a multiple of the page size.
+    pub(super) fn of_map(map: BorrowedFd<'_>, offset: usize, length: usize) -> io::Result<Self> {
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        Self::map(length, flags, map.as_raw_fd(), offset as libc::off_t)
+    }
+
     /// Maps `length` bytes of fresh, zeroed memory.
     pub(super) fn anonymous(length: usize) -> io::Result<Self> {
         Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)

@@ -25,6 +25,8 @@ pub struct XdpFacts {
     pub attached: Attached,
     /// Whether packets pass without a copy, on every queue.
     pub zero_copy: bool,
+    /// Whether long batches are injected into the driver, on every worker.
+    pub injects: bool,
     /// The first address that we send from.
     pub source: IpAddr,
     /// Our ports, first and last, on each address.

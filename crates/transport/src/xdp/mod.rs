@@ -12,14 +12,16 @@
 //!
 //! Where the driver has to copy, AF_XDP is used for receiving only: its ring would send packet by packet,
 //! each with a pass through the stack, while a packet socket accepts a batch of messages with our headers
-//! and has it segmented behind the stack (twice as fast on a pair of virtual interfaces). Without a copy
-//! the ring is faster, and is used. The stack silently drops packets for a link that is down, so the link
+//! and has it segmented behind the stack (twice as fast on a pair of virtual interfaces). Where very many
+//! are due at once, the kernel is asked to make and send frames of them, beside its stack (again twice as
+//! fast). Without a copy the ring is faster, and is used. The stack silently drops packets for a link that is down, so the link
 //! state is checked once a millisecond.
 
 mod addressing;
 mod error;
 mod forwarding;
 pub mod frame;
+mod injection;
 mod line;
 mod open;
 mod ports;
@@ -36,10 +38,12 @@ pub use worker::XdpTransport;
 
 use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::netlink::netdev::Netdev;
 use dnsdyno_sys::netlink::route;
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
 use forwarding::Forwarding;
 use frame::{Ethernet, Header};
+use injection::{Injection, LONGEST_INJECTED};
 use line::Line;
 use ports::MOST_HELD;
 
@@ -113,14 +117,24 @@ pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), ports)
         .ok_or(XdpOpenError::TwoFamilies { source_address: first, server: config.server.ip() })?;
     let filter = if config.send_only { filter.discarding() } else { filter };
-    let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, queues)?;
+    // The interface is known to send injected frames only on a kernel that can inject.
+    let index = plan.interface.index();
+    let injects = config.longest_message <= LONGEST_INJECTED
+        && Netdev::open().and_then(|mut netdev| netdev.sends_frames(index)).unwrap_or(false);
+    let injectors = if injects { workers as u32 } else { 0 };
+    let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, (queues, injectors))?;
     let attached = redirect.attached();
     let sockets = bind_all(&plan, config, &mut redirect, queues)?;
+    let zero_copy = sockets.iter().all(Socket::is_zero_copy);
+    let injections: Vec<_> = (0..workers)
+        .map(|number| if zero_copy { None } else { Injection::open(&mut redirect, number, index) })
+        .collect();
     let facts = XdpFacts {
         interface: plan.interface.name().to_owned(),
         queues,
         attached,
-        zero_copy: sockets.iter().all(Socket::is_zero_copy),
+        zero_copy,
+        injects: injections.iter().all(Option::is_some),
         source: first,
         ports,
         next_hop: plan.ethernet.next_hop,
@@ -128,7 +142,7 @@ pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
         mtu: plan.mtu,
     };
     let line = Arc::new(Line { facts, redirect, _ports: held });
-    make_workers(&plan, config, (addressing, workers), sockets, &line)
+    make_workers(&plan, config, addressing, (sockets, injections), &line)
 }
 
 /// A socket for each queue, each already fed by the program.
@@ -158,10 +172,11 @@ fn bind_all(
 fn make_workers(
     plan: &Plan,
     config: &XdpConfig,
-    (addressing, workers): (Addressing, usize),
-    sockets: Vec<Socket>,
+    addressing: Addressing,
+    (sockets, injections): (Vec<Socket>, Vec<Option<Injection>>),
     line: &Arc<Line>,
 ) -> Result<Vec<XdpTransport>, XdpOpenError> {
+    let workers = injections.len();
     let failed = |what| move |reason| XdpOpenError::Tables { what, reason };
     let forwardings = Forwarding::for_all(workers).map_err(failed("the socket limit"))?;
     let mut hands: Vec<Vec<Socket>> = (0..workers).map(|_| Vec::new()).collect();
@@ -170,7 +185,8 @@ fn make_workers(
     }
     let each = addressing.all() / workers;
     let mut transports = Vec::with_capacity(workers);
-    for (number, (sockets, forwarding)) in hands.into_iter().zip(forwardings).enumerate() {
+    let parts = hands.into_iter().zip(forwardings).zip(injections);
+    for (number, ((sockets, forwarding), injection)) in parts.enumerate() {
         let first = number * each;
         let headers = (first..first + each)
             .map(|channel| Header::new(&plan.ethernet, addressing.source_of(channel), config.server))
@@ -182,6 +198,7 @@ fn make_workers(
             headers,
             addressing,
             forwarding,
+            injection,
             interface,
             mtu: plan.mtu,
             send_only: config.send_only,

@@ -7,11 +7,12 @@ use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::packet::PacketSender;
 use dnsdyno_sys::poll::Poller;
-use dnsdyno_sys::xdp::{Flushed, Socket};
+use dnsdyno_sys::xdp::{Flushed, Injector, Socket};
 
 use super::addressing::Addressing;
 use super::forwarding::Forwarding;
 use super::frame::{Header, read};
+use super::injection::{INJECTED_FROM, Injection};
 use super::line::{Line, XdpFacts};
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
@@ -40,6 +41,8 @@ pub(super) struct Parts {
     pub(super) headers: Vec<Header>,
     pub(super) addressing: Addressing,
     pub(super) forwarding: Forwarding,
+    /// For long batches.
+    pub(super) injection: Option<Injection>,
     pub(super) interface: Interface,
     pub(super) mtu: usize,
     pub(super) send_only: bool,
@@ -55,8 +58,7 @@ impl XdpTransport {
         }
         poller.add(parts.forwarding.wakeup(), WAKEUP)?;
         let must_copy = !parts.sockets.iter().all(Socket::is_zero_copy);
-        let packets =
-            must_copy.then(|| PacketSender::open(&parts.interface, MESSAGES_AT_ONCE)).transpose()?;
+        let packets = must_copy.then(|| PacketSender::open(&parts.interface, Batch::USUAL)).transpose()?;
         let link = (LinkState::Up, 0);
         Ok(XdpTransport {
             parts,
@@ -107,9 +109,11 @@ impl XdpTransport {
         }
     }
 
-    /// Passes the messages to the kernel's stack, which segments them behind it.
-    fn send_through_stack(&mut self, channel: usize, batch: &Batch) -> Sent {
+    /// Passes the messages to the kernel: to its stack, which segments them behind it, or, if there are very many, to
+    /// the driver beside it.
+    fn send_by_kernel(&mut self, channel: usize, batch: &Batch) -> Sent {
         let messages = batch.messages();
+        let all = messages.len();
         let header = &self.parts.headers[channel];
         // The stack accepts packets for a link that is down, and drops them silently.
         let now_ns = self.clock.now_ns();
@@ -120,12 +124,24 @@ impl XdpTransport {
             return Sent { accepted: 0, stopped: Some(Stopped::Failed(NotSentReason::NoRoute)) };
         }
         let fits = |i: &usize| header.ip_length(messages.get(*i).len()) <= self.parts.mtu;
-        let fitting = (0..messages.len()).take_while(fits).count();
-        let Some(packets) = &mut self.packets else { return Sent { accepted: 0, stopped: None } };
-        let sent = packets.send(messages.take(fitting), |payload, frame| header.write_ahead(payload, frame));
+        let fitting = (0..all).take_while(fits).count();
+        let injection = &mut self.parts.injection;
+        if fitting >= INJECTED_FROM
+            && injection.as_mut().is_some_and(|injection| !injection.is_possible(now_ns))
+        {
+            *injection = None;
+        }
+        let messages = messages.take(fitting);
+        let sent = match (injection, &mut self.packets) {
+            (Some(injection), _) if fitting >= INJECTED_FROM => {
+                injection.injector.inject(messages, |message, frame| header.write(message, frame))
+            }
+            (_, Some(packets)) => packets.send(messages, |payload, frame| header.write_ahead(payload, frame)),
+            _ => return Sent { accepted: 0, stopped: None },
+        };
         let stopped = match sent.error {
             Some(error) => Some(self.stopped_by(&error)),
-            None if fitting < messages.len() => Some(Stopped::Failed(NotSentReason::TooLong)),
+            None if fitting < all => Some(Stopped::Failed(NotSentReason::TooLong)),
             None => None,
         };
         Sent { accepted: sent.accepted, stopped }
@@ -156,6 +172,14 @@ impl Transport for XdpTransport {
         self.parts.headers.len()
     }
 
+    fn messages_at_once(&self) -> usize {
+        match &self.parts.injection {
+            None => Batch::USUAL,
+            Some(_) if self.parts.send_only => Injector::MOST,
+            Some(_) => LONGEST_ANSWERED,
+        }
+    }
+
     #[inline]
     fn now_ns(&self) -> u64 {
         self.clock.now_ns()
@@ -163,7 +187,7 @@ impl Transport for XdpTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         if self.packets.is_some() {
-            self.send_through_stack(channel, batch)
+            self.send_by_kernel(channel, batch)
         } else {
             self.send_by_ring(channel, batch)
         }
@@ -253,8 +277,8 @@ impl Transport for XdpTransport {
 /// How long the link is assumed to be up without a check: its two calls take a microsecond.
 const LINK_ASKED_NS: u64 = 1_000_000;
 
-/// Messages in a batch at most.
-const MESSAGES_AT_ONCE: usize = 64;
+/// Messages in a batch at most where there are responses: they wait until the batch has been sent.
+const LONGEST_ANSWERED: usize = 256;
 
 /// The tokens of the sockets and of the wake-up socket.
 const SOCKET: u64 = 0;

@@ -3,15 +3,16 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use dnsdyno_lab::{Need, require, within_tries};
+use dnsdyno_lab::{Need, VethPair, require, within_tries};
 use dnsdyno_measure::Quantile;
 use dnsdyno_responder::{Delay, Faults, Share};
 use dnsdyno_sys::interface::Interface;
 use dnsdyno_sys::thread::allowed_cpus;
-use dnsdyno_sys::xdp::{Attach, Reflect};
+use dnsdyno_sys::xdp::{Attach, Discard, Reflect};
 
 use super::{nothing_is_left, respond, run, veth_pair};
 use crate::alone::truth::TRIES;
+use crate::support::Workplace;
 
 #[test]
 fn each_counter_agrees_with_the_responder_over_both_families() {
@@ -136,13 +137,35 @@ fn tagged_queries_from_a_prefix_are_answered() {
 #[test]
 fn the_sent_count_of_a_flood_agrees_with_the_interface() {
     let Some((work, pair)) = veth_pair(1) else { return };
+    flood(&work, &pair, false);
+    // With a program there, the other end receives what is injected.
+    let far = || Discard::attach(&Interface::named("far").unwrap(), Attach::Native, 53).unwrap();
+    let _discard = pair.far().enter(far).unwrap();
+    let before = packets(&pair);
+    let sent = flood(&work, &pair, true);
+    let by_others = (packets(&pair) - before).checked_sub(sent);
+    assert!(by_others.is_some_and(|others| others < 100), "{sent} sent, {before} before, {}", packets(&pair));
+}
+
+/// Packets that the far end has received.
+fn packets(pair: &VethPair) -> u64 {
+    let counts = pair.far().ip(&["-s", "-j", "link", "show", "far"]).unwrap();
+    let counts: serde_json::Value = serde_json::from_str(&counts).unwrap();
+    counts[0]["stats64"]["rx"]["packets"].as_u64().unwrap()
+}
+
+/// Floods the far end and compares the counts. Returns how many queries were sent.
+fn flood(work: &Workplace, pair: &VethPair, injects: bool) -> u64 {
     // More than a test host can send, so that much of it is attempted and not sent.
+    let name = if injects { "injected" } else { "through-the-stack" };
     let words = format!(
-        "-s {} --backend xdp --send-only --rate 20M --for 500ms --timeout 100ms --interval 100ms",
+        "run -s {} --ask www.example --quiet --backend xdp --send-only --rate 20M --for 500ms --timeout 100ms \
+         --interval 100ms -o {name}",
         pair.far().ipv4
     );
-    let ran = run(&work, &pair, &words).gives(0);
-    let digest = work.record("run");
+    let ran = work.start_in(pair.near(), &words).wait().gives(0);
+    let digest = work.record(name);
+    assert_eq!(digest.header.backend.xdp.as_ref().unwrap().injects, injects);
     let (tally, sum) = (digest.tally(), digest.sum.as_ref().unwrap());
     assert_eq!(tally.scheduled, 10_000_000);
     assert_eq!(tally.ends.sent_only + tally.ends.not_sent.total(), tally.scheduled);
@@ -158,6 +181,7 @@ fn the_sent_count_of_a_flood_agrees_with_the_interface() {
         tally.scheduled
     );
     assert!(ran.stdout.contains("the interface near counted"), "{}", ran.stdout);
+    tally.requests
 }
 
 #[test]
