@@ -159,8 +159,8 @@ fn flood(work: &Workplace, pair: &VethPair, injects: bool) -> u64 {
     // More than a test host can send, so that much of it is attempted and not sent.
     let name = if injects { "injected" } else { "through-the-stack" };
     let words = format!(
-        "run -s {} --ask www.example --quiet --backend xdp --send-only --rate 20M --for 500ms --timeout 100ms \
-         --interval 100ms -o {name}",
+        "run -s {} --ask www.example --ask mail.example/AAAA --quiet --backend xdp --send-only --rate 20M --for 500ms \
+         --timeout 100ms --interval 100ms -o {name}",
         pair.far().ipv4
     );
     let ran = work.start_in(pair.near(), &words).wait().gives(0);
