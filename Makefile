@@ -9,10 +9,10 @@ WEB := nodejs npm chromium
 # For servers whose zones are in a database: the database, and what BIND's module is built with.
 DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 # What exports, metrics and captures are read with, beside what scripts/install-readers puts there.
-READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
+READERS := gnuplot-nox prometheus python3-venv tcpdump tshark dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build book web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
+.PHONY: help demo build book web test check instructions fuzz fuzz-night bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
