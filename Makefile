@@ -57,6 +57,9 @@ instructions: scripts-ready ## The instructions of each step of a worker's loop,
 fuzz: scripts-ready ## Two minutes (FUZZ_SECONDS) of invented input for each reader of bytes of others; needs a nightly compiler
 	scripts/fuzz $(FUZZ)
 
+fuzz-night: scripts-ready ## Ten minutes (FUZZ_SECONDS) of it for each, Miri, sanitizers, and a page of what was covered (a night)
+	scripts/fuzz-night $(FUZZ)
+
 bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)
 	$(CARGO) build --release --locked --package dnsdyno-cli
