@@ -9,10 +9,10 @@ WEB := nodejs npm chromium
 # For servers whose zones are in a database: the database, and what BIND's module is built with.
 DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 # What exports, metrics and captures are read with, beside what scripts/install-readers puts there.
-READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
+READERS := gnuplot-nox prometheus python3-venv tcpdump tshark dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build book web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
+.PHONY: help demo build book web test check instructions fuzz fuzz-night bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -56,6 +56,9 @@ instructions: scripts-ready ## The instructions of each step of a worker's loop,
 
 fuzz: scripts-ready ## Two minutes (FUZZ_SECONDS) of invented input for each reader of bytes of others; needs a nightly compiler
 	scripts/fuzz $(FUZZ)
+
+fuzz-night: scripts-ready ## Ten minutes (FUZZ_SECONDS) of it for each, Miri, sanitizers, and a page of what was covered (a night)
+	scripts/fuzz-night $(FUZZ)
 
 bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)

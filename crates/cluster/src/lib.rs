@@ -33,6 +33,8 @@ mod error;
 mod faults;
 mod files;
 mod frame;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 mod joining;
 mod link;
 mod live;

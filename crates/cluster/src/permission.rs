@@ -108,7 +108,7 @@ impl Permission {
     }
 
     /// Reads the text of the file.
-    fn parse(text: &str) -> Result<Permission, String> {
+    pub(crate) fn parse(text: &str) -> Result<Permission, String> {
         let File { targets, most_qps, longest, trusted_keys } =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         let target = |text: String| {

@@ -8,10 +8,25 @@ use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, QueryForm, encode_name};
 
 fn main() {
     for (name, answer) in responses() {
-        keep("response_peek", name, &answer);
+        for target in ["response_peek", "message_records", "peek_against_domain", "server_query"] {
+            keep(target, name, &answer);
+        }
+        keep("tcp_stream", name, &[&[4], &lengthened(&[], &answer)[..], &lengthened(&[], &answer)].concat());
+    }
+    for (name, query) in queries() {
+        keep("server_query", name, &query);
+        keep("peek_against_domain", name, &query);
+    }
+    for (name, frame) in frames() {
+        keep("xdp_frame", name, &frame);
+    }
+    for (name, answers) in MOBILE_ANSWERS {
+        let answers = answers.iter().flat_map(|answer| lengthened(&[], answer));
+        keep("client_answers", name, &answers.collect::<Vec<u8>>());
     }
     for (name, frames) in http2() {
         keep("http2_frames", name, &frames);
+        keep("http2_against_h2", name, &frames[1..]);
     }
     for (name, records) in tls() {
         keep("tls_records", name, &records);
@@ -111,6 +126,38 @@ fn responses() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Queries that each rule of the responder answers in another way.
+fn queries() -> Vec<(&'static str, Vec<u8>)> {
+    let query = |name: &str, qtype: u16, edns_size: Option<u16>| {
+        let (mut wire, mut query) = (Vec::new(), Vec::new());
+        encode_name(name.as_bytes(), &mut wire).expect("a name");
+        QueryForm { edns_size, ..QueryForm::default() }.encode(&wire, qtype, &mut query);
+        query
+    };
+    vec![
+        ("alias", query("www.example", 1, None)),
+        ("wildcard", query("a.wild.example", 16, Some(1232))),
+        ("no-name", query("none.example", 28, Some(512))),
+        ("any-type", query("web.example", 255, Some(4096))),
+        ("transfer", query("example", 252, None)),
+    ]
+}
+
+/// Frames with a UDP packet: IPv4, IPv6, and with the tag of a VLAN.
+fn frames() -> Vec<(&'static str, Vec<u8>)> {
+    let udp = b"\0\x35\x12\x34\0\x0c\0\0abcd";
+    let ipv4 = [&b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x7f\0\0\x01\x7f\0\0\x02"[..], udp].concat();
+    let mut ipv6 = b"\x60\0\0\0\0\x0c\x11\x40".to_vec();
+    ipv6.extend([[0x20; 16], [0x30; 16]].concat());
+    ipv6.extend(udp);
+    let frame = |kind: &[u8], packet: &[u8]| [&[2; 12], kind, packet].concat();
+    vec![
+        ("ipv4", frame(b"\x08\0", &ipv4)),
+        ("ipv6", frame(b"\x86\xdd", &ipv6)),
+        ("vlan", frame(b"\x81\0\0\x05\x08\0", &ipv4)),
+    ]
+}
+
 /// `head`, and then the content behind its length in two octets.
 fn lengthened(head: &[u8], content: &[u8]) -> Vec<u8> {
     [head, &(content.len() as u16).to_be_bytes(), content].concat()
@@ -200,6 +247,29 @@ const SECTIONS: [(&str, &[u8]); 4] = [
     ("literal-value", b"\0\0\x51\x0b/index.html\x5f\x1d\x87\x49\x7c\xa5\x89\xd3\x4d\x1f"),
     ("literal-name", b"\0\0\x2f\0\xf2\xb4\x9e\xaa\x1d\x26\x27\x01\x31"),
     ("dynamic", b"\x02\0\x80\x10"),
+];
+
+/// What two clients of a mobile core get: NAPTR with an address in the additional section, an address, SRV, an error.
+const MOBILE_ANSWERS: [(&str, &[&[u8]]); 2] = [
+    (
+        "gateways",
+        &[
+            b"\0\0\0\x01\0\x01\xc0\x0c\0\x23\0\x01\0\0\0\x3c\0\x1e\0\x01\0\x01\x01a\x13x-3gpp-sgw:x-s5-gtp\0\x01g\0\
+                \x01g\0\0\x01\0\x01\0\0\0\x3c\0\x04\x7f\0\0\x01",
+            b"\0\0\0\x01\0\0\xc0\x0c\0\x01\0\x01\0\0\0\x05\0\x04\x7f\0\0\x01",
+            b"\0\0\0\x01\0\0\xc0\x0c\0\x21\0\x01\0\0\0\x05\0\x09\0\x01\0\x02\0\x35\x01h\0",
+        ],
+    ),
+    (
+        "failures",
+        &[
+            b"\0\x03\0\0\x01\0\0\0\x06\0\x01\0\0\0\x3c\0\x16\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0\x05",
+            b"\0\x02\0\0\0\0",
+            b"\0\0\x02\0\0\0",
+            b"\x01garbage",
+            b"\0\0\0\x01\0\0\xc0\x0c\0\x05\0\x01\0\0\0\x05\0\x03\x01c\0",
+        ],
+    ),
 ];
 
 const PACKETS: &[(&str, &[&[u8]])] = &[

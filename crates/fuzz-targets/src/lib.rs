@@ -5,19 +5,32 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod clients;
+mod experiment;
 mod folder;
+mod frames;
+mod http2;
 mod http3;
 mod messages;
 mod note;
+mod plain;
 mod plan;
 mod queries;
 mod record;
 mod response;
+mod results;
 mod search;
+mod server;
 mod statistics;
+mod whole_message;
 
 pub use capture::{dnstap, pcap};
-pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
+pub use clients::{client_answers, clients_file};
+pub use dnsdyno_cluster::fuzz::{agent_frames, agent_parts, agent_permission};
+pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tcp_stream, tls_records};
+pub use experiment::{experiment_file, journal};
+pub use frames::xdp_frame;
+pub use http2::http2_against_h2;
 pub use http3::{http3_stream, qpack};
 pub use messages::{checked_response, updates};
 pub use note::pending_note;
@@ -25,8 +38,11 @@ pub use plan::plan;
 pub use queries::{query_file, query_text, zone_file};
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
+pub use results::{history_folder, imported_result};
 pub use search::search_result;
-pub use statistics::server_statistics;
+pub use server::{responder_zone, server_query, world_source};
+pub use statistics::{host_files, server_statistics};
+pub use whole_message::{message_records, peek_against_domain};
 
 /// What is done with an input; it panics where a property does not hold.
 pub type Target = fn(&[u8]);
@@ -54,4 +70,22 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("updates", updates),
     ("checked_response", checked_response),
     ("server_statistics", server_statistics),
+    ("message_records", message_records),
+    ("peek_against_domain", peek_against_domain),
+    ("server_query", server_query),
+    ("responder_zone", responder_zone),
+    ("world_source", world_source),
+    ("tcp_stream", tcp_stream),
+    ("xdp_frame", xdp_frame),
+    ("http2_against_h2", http2_against_h2),
+    ("client_answers", client_answers),
+    ("clients_file", clients_file),
+    ("imported_result", imported_result),
+    ("history_folder", history_folder),
+    ("host_files", host_files),
+    ("experiment_file", experiment_file),
+    ("journal", journal),
+    ("agent_frames", agent_frames),
+    ("agent_parts", agent_parts),
+    ("agent_permission", agent_permission),
 ];

@@ -24,6 +24,27 @@ fn the_corpus_is_small() {
     assert!(files.len() <= 1_500 && bytes <= 1_000_000, "{} files of {bytes} bytes", files.len());
 }
 
+/// A target that only some of the tables know would not be fuzzed, or not be measured.
+#[test]
+fn every_target_has_a_program_and_the_files_that_it_is_there_for() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let read = |path: &str| fs::read_to_string(fuzz.join(path)).unwrap();
+    let (programs, covers) = (read("Cargo.toml"), read("covers.txt"));
+    for (name, _) in TARGETS {
+        assert!(
+            programs.contains(&format!("name = \"{name}\"\n")),
+            "{name} has no program in fuzz/Cargo.toml"
+        );
+        assert!(read(&format!("fuzz_targets/{name}.rs")).contains(&format!("::{name}(data)")));
+        let line = covers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let paths = line.unwrap_or_else(|| panic!("{name} has no line in fuzz/covers.txt"));
+        for path in paths.split(' ') {
+            assert!(fuzz.join("../crates").join(path).exists(), "{name}: {path} does not exist");
+        }
+    }
+    assert_eq!(fs::read_dir(fuzz.join("fuzz_targets")).unwrap().count(), TARGETS.len());
+}
+
 /// The files of a target, by name.
 fn files_of(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);

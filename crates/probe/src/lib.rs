@@ -19,6 +19,8 @@ pub mod facts;
 mod family;
 mod files;
 mod found;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 mod host;
 mod living;
 mod loaded;
@@ -44,8 +46,6 @@ pub use bed::Bed;
 pub use found::{is_local, listening_processes};
 pub use opened::{Opened, Targets};
 pub use sampling::{Begun, Beside, Sampling, SamplingClock, WatchEvent};
-#[cfg(feature = "fuzzing")]
-pub use server::fuzz;
 pub use source::{OpenError, ReadError, Reading, Source};
 
 /// Opens everything that a plan watches.

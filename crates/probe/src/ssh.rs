@@ -5,6 +5,8 @@
 //! `process` are read as here.
 
 mod connection;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzz;
 mod link;
 mod protocol;
 

@@ -12,7 +12,7 @@ mod common;
 mod control;
 mod dnsdist;
 #[cfg(feature = "fuzzing")]
-pub mod fuzz;
+pub(crate) mod fuzz;
 mod http;
 mod knot;
 mod knot_resolver;

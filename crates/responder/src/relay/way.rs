@@ -7,6 +7,7 @@ use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
 use dnsdyno_text::encoding::decoded;
+use dnsdyno_text::shown;
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
@@ -189,10 +190,9 @@ fn latencies(path: &FilePath) -> Result<Box<[u64]>, RelayError> {
         }
         let delay = duration(value).filter(|delay| *delay <= crate::faults::LONGEST_DELAY);
         let Some(delay) = delay else {
-            let shown: String = value.chars().take(40).collect();
-            let line = number + 1;
+            let (line, value) = (number + 1, shown(value, 40));
             return Err(wrong(format!(
-                "line {line}: '{shown}' is not a latency such as 12.5ms, at most an hour"
+                "line {line}: '{value}' is not a latency such as 12.5ms, at most an hour"
             )));
         };
         all.push(delay.as_nanos() as u64);
@@ -283,6 +283,7 @@ mod tests {
         assert!(drawn.iter().all(|drawn| [500_000, 1_000_000, 3_000_000].contains(drawn)));
         let error = |text: &str| open(text).unwrap_err().to_string();
         assert!(error("1ms\n12\n").contains("line 2: '12' is not a latency"), "{}", error("1ms\n12\n"));
+        assert!(error("\u{1b}[2J\n").contains("line 1: '\\u{1b}[2J' is"), "{}", error("\u{1b}[2J\n"));
         assert!(error("# nothing\n").contains("has no latency"));
         let missing = PathDelay::File(folder.path().join("none")).open().unwrap_err().to_string();
         assert!(missing.contains("none") && missing.contains("No such file"), "{missing}");

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
+use dnsdyno_text::shown;
 use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry, with_ttls_in_seconds};
 use domain::base::iana::Class;
 use domain::base::name::Name;
@@ -16,6 +17,9 @@ use super::record::{Record, is_under};
 
 /// Of a zone file: the bound of the readers of zones of dnsdyno.
 const MOST_BYTES: u64 = 2 << 30;
+
+/// Characters of what the parser says.
+const MOST_SHOWN: usize = 200;
 
 /// Why a zone file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -184,7 +188,8 @@ fn syntax(path: &Path, error: &domain::zonefile::inplace::Error) -> ZoneError {
     let mut parts = text.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.parse::<usize>().ok()).unwrap_or(0);
     let (line, column) = (number(), number());
-    let message = parts.next().unwrap_or(&text).trim().to_string();
+    // It may quote the line, which may hold anything.
+    let message = shown(parts.next().unwrap_or(&text).trim(), MOST_SHOWN).into_owned();
     // At the start of a line, it has read past the end of the one that is wrong; but a symbol
     // that it cannot read it does not pass.
     let has_passed = column <= 1 && !message.starts_with("bad symbol");
@@ -235,6 +240,12 @@ mod tests {
         let mut lines = Lines::of(b"a\nb\n\nc");
         let found: Vec<_> = [0, 1, 2, 3, 4, 5, 6, 9].map(|offset| lines.at(offset)).into();
         assert_eq!(found, [1, 1, 1, 2, 2, 3, 4, 4]);
+    }
+
+    #[test]
+    fn no_octet_of_the_file_reaches_a_terminal_as_a_control_character() {
+        let error = error_of("$OR\u{1b}\0GIN example.\n");
+        assert!(error.contains("unknown control") && !error.contains(char::is_control), "{error:?}");
     }
 
     const SOA: &str = "example. 300 IN SOA ns. host. 1 2 3 4 5\n";

@@ -48,6 +48,20 @@ pub fn http2_frames(bytes: &[u8]) {
     shared.explained.take();
 }
 
+/// The answers to one query, as a POST on stream 1, in the frames of a server. Without the IDs, which are ours.
+pub fn http2_answers(frames: &[u8]) -> Vec<Vec<u8>> {
+    let mut shared = HttpShared::new("dns.example", "/dns-query", false);
+    let (mut pool, mut out, mut news, mut got) =
+        (BufferPool::default(), Vec::new(), Vec::new(), Answers::default());
+    let mut http = Http::begin(&mut out);
+    http.encode(&mut shared, &[0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1], 0, &mut out);
+    let mut reader = Reader::new(&mut got, &mut news, 0, 1, (0, 0));
+    // An answer before a violation is one.
+    let _ = http.read(&mut shared, &mut pool, frames, &mut out, &mut reader);
+    http.end(&mut pool);
+    got.0
+}
+
 /// Header blocks of a server, each preceded by its length in two octets.
 pub fn hpack(bytes: &[u8]) {
     let (mut decoder, mut rest) = (Decoder::new(), bytes);
@@ -64,6 +78,17 @@ struct Nobody;
 
 impl Sink for Nobody {
     fn packet(&mut self, _: usize, _: u64, _: &[u8]) {}
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Answers(Vec<Vec<u8>>);
+
+impl Sink for Answers {
+    fn packet(&mut self, _: usize, _: u64, message: &[u8]) {
+        self.0.push(message.get(2..).unwrap_or_default().to_vec());
+    }
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 }
 
