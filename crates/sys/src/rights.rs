@@ -17,7 +17,7 @@ mod files;
 use std::io;
 use std::path::Path;
 
-pub use capabilities::{CapabilitySet, held, keep_only, of_bpf};
+pub use capabilities::{CapabilitySet, keep_only, of_bpf};
 
 /// A right that the kernel does not let this thread give up.
 #[derive(Debug, thiserror::Error)]

@@ -10,14 +10,6 @@ use rustix::thread::{
 
 pub use rustix::thread::CapabilitySet;
 
-/// The capabilities that the calling thread has now.
-///
-/// # Errors
-/// The kernel does not tell them.
-pub fn held() -> io::Result<CapabilitySet> {
-    Ok(capabilities(None)?.effective)
-}
-
 /// Gives up the capabilities of the calling thread but `kept`, for good: they are not in its permitted, inheritable and
 /// ambient sets any more, and where it may change the bounding set, no program that it starts as root gets them.
 ///
@@ -26,9 +18,8 @@ pub fn held() -> io::Result<CapabilitySet> {
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     let held = capabilities(None)?;
     let CapabilitySets { effective, permitted, inheritable } = held;
-    if effective.contains(CapabilitySet::SETPCAP) {
-        bound(kept)?;
-    }
+    // Before the capability for it is given up. What of this is refused is told, and the rest is done all the same.
+    let bounded = if effective.contains(CapabilitySet::SETPCAP) { bound(kept) } else { Ok(()) };
     // A kernel before Linux 4.3 has no such set.
     let _ = clear_ambient_capability_set();
     let sets = CapabilitySets {
@@ -40,7 +31,7 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     if sets != held {
         set_capabilities(None, sets)?;
     }
-    Ok(())
+    bounded
 }
 
 /// What a thread needs to read the maps of a program in the kernel and to detach it: CAP_BPF, before Linux 5.8
