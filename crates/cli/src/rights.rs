@@ -1,4 +1,5 @@
-//! What a command gives up of the rights that it was started with, before its first thread.
+//! What a command gives up of the rights that it was started with: before its first thread, or with threads that give up
+//! theirs themselves.
 
 use std::path::Path;
 
