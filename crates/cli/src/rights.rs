@@ -1,5 +1,5 @@
-//! What a command gives up of the rights that it was started with: before its first thread, or with threads that give up
-//! theirs themselves.
+//! What a command gives up of the rights that it was started with: before its first thread, or with threads that give
+//! up theirs themselves.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use dnsdyno_sys::rights::{self, CapabilitySet, Kept, deny_new_privileges, keep_o
 
 use crate::message::print_error;
 
-/// Gives up all capabilities but these, and the rights of the programs that this process starts beyond its own. What the
-/// kernel refuses is told.
+/// Gives up all capabilities but these, and the rights of the programs that this process starts beyond its own. What
+/// the kernel refuses is told.
 pub(crate) fn keep(kept: CapabilitySet) {
     let given_up =
         [keep_only(kept).map_err(Kept::Capabilities), deny_new_privileges().map_err(Kept::NewPrivileges)];

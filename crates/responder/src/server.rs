@@ -325,8 +325,8 @@ impl Drop for Running {
     }
 }
 
-/// Lets what clients send be read without the capabilities of root. Where the kernel refuses that, as a sandbox may, the
-/// thread has what its process has.
+/// Lets what clients send be read without the capabilities of root. Where the kernel refuses that, as a sandbox may,
+/// the thread has what its process has.
 fn give_up_rights() {
     let _ = keep_only(CapabilitySet::empty());
 }

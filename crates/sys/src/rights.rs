@@ -7,8 +7,8 @@
 //!   system calls          what it may ask of the kernel          seccomp
 //! ```
 //!
-//! Each is a property of a thread. Whoever means the whole process gives them up before it starts a thread. None of them
-//! can be had back.
+//! Each is a property of a thread. Whoever means the whole process gives them up before it starts a thread. None of
+//! them can be had back.
 
 mod calls;
 mod capabilities;
@@ -36,9 +36,9 @@ pub enum Kept {
     Calls(#[source] calls::NotFiltered),
 }
 
-/// Gives up all rights but those of a server of files whose socket listens already: it reads what is in `folder`, answers
-/// over connections that it accepts, and starts threads. It has no capability, writes no file, opens no socket and starts
-/// no program.
+/// Gives up all rights but those of a server of files whose socket listens already: it reads what is in `folder`,
+/// answers over connections that it accepts, and starts threads. It has no capability, writes no file, opens no socket
+/// and starts no program.
 ///
 /// Returns what the kernel does not offer or refuses, in a container for example; the rest holds all the same. What an
 /// older Landlock cannot deny (cutting a file short before Linux 6.2, TCP before 6.7) is not told: the filter of system

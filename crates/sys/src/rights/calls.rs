@@ -1,8 +1,8 @@
 //! System calls that a thread may make, by a filter in the kernel (seccomp).
 //!
-//! The filter names what is allowed. Everything else fails with `ENOSYS`, as on a kernel that does not have it, so that a
-//! C library which tries a newer call goes back to the older one. No call of the list takes a path to write to, makes a
-//! socket, or starts a program; where the arguments decide that, they are in the filter.
+//! The filter names what is allowed. Everything else fails with `ENOSYS`, as on a kernel that does not have it, so that
+//! a C library which tries a newer call goes back to the older one. No call of the list takes a path to write to, makes
+//! a socket, or starts a program; where the arguments decide that, they are in the filter.
 
 use std::io;
 

@@ -22,8 +22,8 @@ pub enum NotConfined {
     Refused(String),
 }
 
-/// Lets the calling thread read the files and folders in `folder`, and nothing else: it opens no other file, writes none,
-/// starts none, and neither makes nor accepts a connection that it had not prepared before.
+/// Lets the calling thread read the files and folders in `folder`, and nothing else: it opens no other file, writes
+/// none, starts none, and neither binds nor connects a TCP socket.
 ///
 /// What the kernel is too old for is left out.
 pub(super) fn only_read(folder: &Path) -> Result<(), NotConfined> {
