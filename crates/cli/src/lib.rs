@@ -12,6 +12,7 @@ mod judged;
 mod message;
 mod metrics;
 mod programs;
+mod rights;
 mod screen;
 mod signals;
 mod summary;

@@ -61,6 +61,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use dnsdyno_record::Sum;
+use dnsdyno_sys::rights::{CapabilitySet, keep_only, of_bpf};
 use dnsdyno_sys::thread::{own_open_files, pin_to_cpu};
 use dnsdyno_transport::{Batch, Group, Sink, Transport, Wake};
 use rtrb::RingBuffer;
@@ -131,6 +132,9 @@ pub fn run<T: Transport + Send>(
                 let transactions = Transactions::new(job, share, table, ledger, groups, connections);
                 let picker = job.source.picker(share);
                 let sender = Sender::new(job.send_limits(), share, picker, (transport.channels(), at_once));
+                // All is open. What others send is read from here on with the rights of a user; where the kernel
+                // refuses that, as those of the thread that has started this one.
+                let _ = keep_only(if T::HAS_PROGRAM { of_bpf() } else { CapabilitySet::empty() });
                 transport.begin(epoch_ns);
                 let pace = job.pace(share);
                 let mut transport = Worker::new(transport, pace, sender, transactions, signals).run();

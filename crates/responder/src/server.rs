@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
+use dnsdyno_sys::rights::{CapabilitySet, keep_only};
 use dnsdyno_sys::socket as sys_socket;
 use dnsdyno_sys::thread::{empty_open_files, open_files_limit, raise_open_files_limit};
 use dnsdyno_sys::xdp::{Attached, Respond};
@@ -229,12 +230,13 @@ impl Running {
             let (intake, settings) = (intake(thread)?, settings.clone());
             let (book, stop) = (self.new_book(), Arc::clone(&self.stop));
             let (result_in, result) = mpsc::channel();
-            self.spawn(format!("{name}-{thread}"), move || {
+            self.spawn_with_rights(format!("{name}-{thread}"), move || {
                 // Where the kernel is too old for it, all threads share one limit.
                 let _ = empty_open_files();
                 let server = open_tcp(transport, address, true).and_then(|listener| {
                     StreamServer::new(listener, intake, book, stop, settings).map_err(Error::Start)
                 });
+                give_up_rights();
                 match server {
                     Ok(server) if result_in.send(Ok(())).is_ok() => server.run(),
                     Ok(_) => {}
@@ -288,7 +290,16 @@ impl Running {
         book
     }
 
+    /// Starts a thread whose sockets are open.
     fn spawn(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        self.spawn_with_rights(name, move || {
+            give_up_rights();
+            work();
+        })
+    }
+
+    /// Starts a thread that opens its own, which may need rights, and gives them up itself.
+    fn spawn_with_rights(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
         let thread = std::thread::Builder::new().name(name).spawn(work).map_err(Error::Start)?;
         self.threads.push(thread);
         Ok(())
@@ -312,6 +323,12 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.join();
     }
+}
+
+/// Lets what clients send be read without the capabilities of root. Where the kernel refuses that, as a sandbox may,
+/// the thread has what its process has.
+fn give_up_rights() {
+    let _ = keep_only(CapabilitySet::empty());
 }
 
 /// The random stream of the first TCP thread, different from those of the UDP threads.

@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use dnsdyno_sys::rights::{CapabilitySet, keep_only};
 use http::header::{self, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{Channel, Either, Full};
@@ -20,7 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -50,6 +51,22 @@ impl Server {
     /// Starts a server in a thread of its own, with up to `helpers` more threads for work that blocks. An address in
     /// use is an error here, before anything else begins.
     pub(crate) fn start(address: SocketAddr, handler: impl Handler, helpers: usize) -> io::Result<Server> {
+        Bound::new(address, helpers)?.start(handler)
+    }
+}
+
+/// A socket that listens, with all that a server opens; no thread is started, and no connection accepted.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// As that of the [`Server`].
+    pub(crate) address: SocketAddr,
+    listener: TcpListener,
+    runtime: Runtime,
+}
+
+impl Bound {
+    /// Listens. `helpers` as in [`Server::start`].
+    pub(crate) fn new(address: SocketAddr, helpers: usize) -> io::Result<Bound> {
         let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -58,8 +75,16 @@ impl Server {
             let _runtime = runtime.enter();
             TcpListener::from_std(listener)?
         };
+        Ok(Bound { address, listener, runtime })
+    }
+
+    /// Answers from now on. The threads of the server have the rights of the one that calls this.
+    pub(crate) fn start(self, handler: impl Handler) -> io::Result<Server> {
+        let Bound { address, listener, runtime } = self;
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
+            // Beside a run with the rights of root, whoever asks reaches none of them.
+            let _ = keep_only(CapabilitySet::empty());
             runtime.block_on(async {
                 tokio::spawn(accept(listener, Arc::new(handler)));
                 // An error is the end of the one who could stop it.

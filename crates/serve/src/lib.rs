@@ -7,7 +7,7 @@ mod listen;
 mod metrics;
 mod otlp;
 
-pub use folder::{FolderServer, ServeError};
+pub use folder::{BoundFolder, FolderServer, ServeError};
 pub use listen::parse_listen;
 pub use metrics::{Metrics, MetricsError};
 pub use otlp::{Otlp, OtlpEndpoint, OtlpError};

@@ -12,6 +12,7 @@ pub mod packet;
 pub mod poll;
 pub mod process;
 pub mod programs;
+pub mod rights;
 pub mod sleeper;
 pub mod socket;
 pub mod thread;

@@ -57,6 +57,9 @@ pub trait Transport {
     /// [`next_client_of`](Self::next_client_of), and the transport reports its connections to the [`Sink`].
     const CONNECTS: bool = false;
 
+    /// Whether a program of ours in the kernel works for it, which the worker's thread asks and detaches.
+    const HAS_PROGRAM: bool = false;
+
     /// Makes `epoch_ns` the start of the run, and waits for it. `epoch_ns` is an instant of the host's monotonic clock;
     /// the simulated link ignores it. Called once, on the worker's thread.
     fn begin(&mut self, epoch_ns: u64);

@@ -15,7 +15,7 @@ use dnsdyno_cluster::{
 use dnsdyno_plan::Draft;
 use dnsdyno_record::ClockOffset;
 use dnsdyno_report::{examine, findings_text};
-use dnsdyno_runner::{LocalRunner, RunError, Runner};
+use dnsdyno_runner::{LocalRunner, RunError, Runner, rights_of_a_run};
 use dnsdyno_sys::process;
 use dnsdyno_text::layout::Table;
 use dnsdyno_text::notation::parse_duration_ns;
@@ -26,6 +26,7 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
+use crate::rights;
 use crate::screen::width_of_terminal;
 
 #[derive(Debug, Args)]
@@ -114,6 +115,11 @@ impl OnFlags {
         self.runner()
     }
 
+    /// Whether the load is made by this process.
+    pub(crate) fn is_here(&self) -> bool {
+        self.on.is_none()
+    }
+
     /// What makes the runs: this process, or the agents, which are started now.
     pub(crate) fn runner(&self) -> Result<Box<dyn Runner>, Failure> {
         match &self.on {
@@ -151,6 +157,7 @@ pub(crate) fn agent(flags: &AgentFlags) -> Outcome {
     if let Some(AgentCommand::Keys) = flags.command {
         return make_key();
     }
+    rights::keep(rights_of_a_run(true));
     let permission = Permission::of_host(flags.config.as_deref()).map_err(Failure::bad_input)?;
     let folder = flags.folder.clone().unwrap_or_else(usual_folder);
     forget_old_records(&folder);

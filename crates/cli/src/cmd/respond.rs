@@ -13,6 +13,7 @@ use dnsdyno_responder::{
     Buckets, CertificateFiles, Config, Echo, Error, Faults, Responder, Resumption, Rule, Running,
     TlsSettings, TlsVersions, Transport, Zone,
 };
+use dnsdyno_sys::rights::{CapabilitySet, of_bpf};
 use dnsdyno_sys::xdp::{Attach, Attached};
 use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use serde_json::Value;
@@ -21,6 +22,7 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
+use crate::rights;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, mut_args(with_units))]
@@ -179,6 +181,7 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let running = flags.start(config)?;
     flags.write_ca(&running)?;
+    rights::keep(flags.rights());
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
     let addresses: Vec<_> = running.addresses().iter().map(ToString::to_string).collect();
     let encrypted: String = [Transport::Dot, Transport::Doh, Transport::Doq, Transport::Doh3]
@@ -259,6 +262,14 @@ fn serve(
 }
 
 impl RespondFlags {
+    /// What it needs after it listens: to ask the program in the kernel for its counts, and to write the file of counts
+    /// where the user may. The threads that answer have given up all.
+    fn rights(&self) -> CapabilitySet {
+        let of_program = if self.xdp { of_bpf() } else { CapabilitySet::empty() };
+        let of_book = if self.book.is_some() { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+        of_program | of_book
+    }
+
     fn length(&self) -> Result<Option<Duration>, Failure> {
         let length = self.duration.as_deref().map(parse_duration_ns).transpose();
         let length = length.context("--for").map_err(Failure::bad_input)?;

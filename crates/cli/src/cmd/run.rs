@@ -8,7 +8,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_report::{diagnosis, first_finding_text};
-use dnsdyno_runner::{Control, Keep, RunJob, Runner};
+use dnsdyno_runner::{Control, Keep, RunJob, Runner, rights_of_a_run};
 use dnsdyno_screen::Progress;
 
 use crate::args::RunFlags;
@@ -16,6 +16,7 @@ use crate::cmd::report::named;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
 use crate::message::{LONGEST_PATH, print_error};
 use crate::metrics::Exporters;
+use crate::rights;
 use crate::screen::{progress, screen, width_of_terminal};
 use crate::summary::{Expected, Form, print};
 
@@ -30,6 +31,10 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let plans = runner.validate(&draft)?;
     for note in &plans.plan.notes {
         print_error(&format!("dnsdyno: {note}"));
+    }
+    if flags.on.is_here() && plans.plan.watch.is_empty() {
+        // It starts no program, and the agents of `--on` have what their hosts give them.
+        rights::keep(rights_of_a_run(false));
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };

@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use dnsdyno_serve::{FolderServer, ServeError, parse_listen};
+use dnsdyno_serve::{BoundFolder, ServeError, parse_listen};
 use dnsdyno_text::shown;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
+use crate::rights;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,11 +32,14 @@ pub(crate) fn serve(flags: &ServeFlags) -> Outcome {
     // Before the address is printed: who reads it may end the program at once.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::run_failed)?;
     let made_by = format!("dnsdyno {}", env!("CARGO_PKG_VERSION"));
-    let server = FolderServer::start(&flags.folder, flags.listen, flags.host.clone(), made_by);
-    let server = server.map_err(|error| match error {
+    let failed = |error| match error {
         ServeError::Listen { .. } => Failure::run_failed(error),
         ServeError::Folder { .. } | ServeError::IsRun { .. } => Failure::bad_input(error),
-    })?;
+    };
+    let bound = BoundFolder::new(&flags.folder, flags.listen, flags.host.clone(), made_by).map_err(failed)?;
+    // Between the last file that it opens and its first thread.
+    rights::only_read(bound.root());
+    let server = bound.start().map_err(failed)?;
     let address = server.address();
     if !address.ip().is_loopback() {
         print_error(
@@ -61,4 +65,6 @@ Examples:
   dnsdyno serve results --listen 8080
   dnsdyno serve --listen 192.0.2.7:8530 --host bench.example
 
-It only reads: runs are made by `dnsdyno run`. A run in progress is shown as far as it has come.";
+It only reads: runs are made by `dnsdyno run`. A run in progress is shown as far as it has come.
+After its start the kernel lets it read this folder and nothing else. A new folder in its place is not read: start it
+again. Where the kernel cannot do that, it says so.";

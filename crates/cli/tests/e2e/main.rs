@@ -170,6 +170,7 @@ mod beside {
     pub(crate) mod report;
     pub(crate) mod reports;
     pub(crate) mod respond;
+    pub(crate) mod rights;
     pub(crate) mod secrets;
     pub(crate) mod serve;
     pub(crate) mod servers;

@@ -13,10 +13,10 @@ mod files;
 mod hosts;
 mod list;
 mod pages;
+mod refused;
 mod request;
 mod runs;
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,12 +34,13 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::http::{self as server, Body, Handler, Server, sentence};
+use crate::http::{self as server, Body, Bound, Handler, Server, sentence};
 use hosts::Hosts;
 use list::{List, RUNNING};
 use pages::Pages;
+use refused::Refused;
 use request::{Asked, BadRequest};
-use runs::{Found, NotFound, Runs, Stamp, What};
+use runs::{Found, Runs, Stamp, What};
 
 /// A folder of runs that is served as long as this exists.
 #[derive(Debug)]
@@ -48,17 +49,46 @@ pub struct FolderServer {
 }
 
 impl FolderServer {
-    /// Serves the runs of `folder` at `listen`. `hosts` are the names by which others may ask for it; `made_by` is the
-    /// program and its version.
+    /// Serves the runs of `folder` at `listen`, as [`BoundFolder::new`] and [`BoundFolder::start`] do.
     ///
     /// # Errors
-    /// The folder cannot be read or is a run itself, or the address cannot be used.
+    /// Those of both.
     pub fn start(
         folder: &Path,
         listen: SocketAddr,
         hosts: Vec<String>,
         made_by: String,
     ) -> Result<FolderServer, ServeError> {
+        BoundFolder::new(folder, listen, hosts, made_by)?.start()
+    }
+
+    /// Where it is served.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+}
+
+/// A folder of runs whose address listens, before the first connection is accepted: nothing is opened for it any more
+/// but files in the folder, and threads are started by [`BoundFolder::start`] only. Whoever gives up rights of this
+/// process does it now.
+#[derive(Debug)]
+pub struct BoundFolder {
+    bound: Bound,
+    site: Site,
+}
+
+impl BoundFolder {
+    /// Listens at `listen` for the runs of `folder`. `hosts` are the names by which others may ask for it; `made_by` is
+    /// the program and its version.
+    ///
+    /// # Errors
+    /// The folder cannot be read or is a run itself, or the address cannot be used.
+    pub fn new(
+        folder: &Path,
+        listen: SocketAddr,
+        hosts: Vec<String>,
+        made_by: String,
+    ) -> Result<BoundFolder, ServeError> {
         let path = || folder.to_owned();
         let runs = Runs::open(folder).map_err(|source| ServeError::Folder { path: path(), source })?;
         if runs.is_run() {
@@ -72,14 +102,25 @@ impl FolderServer {
             memory: Arc::default(),
             made_by,
         };
-        let server = Server::start(listen, site, HELPERS)
-            .map_err(|source| ServeError::Listen { address: listen, source })?;
-        Ok(FolderServer { server })
+        let bound =
+            Bound::new(listen, HELPERS).map_err(|source| ServeError::Listen { address: listen, source })?;
+        Ok(BoundFolder { bound, site })
     }
 
-    /// Where it is served.
-    pub fn address(&self) -> SocketAddr {
-        self.server.address
+    /// The folder, without symbolic links: all that is read is in it.
+    pub fn root(&self) -> &Path {
+        self.site.list.runs.root()
+    }
+
+    /// Serves it from now on.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(self) -> Result<FolderServer, ServeError> {
+        let BoundFolder { bound, site } = self;
+        let address = bound.address;
+        let server = bound.start(site).map_err(|source| ServeError::Listen { address, source })?;
+        Ok(FolderServer { server })
     }
 }
 
@@ -259,7 +300,7 @@ fn history_page(list: &List, memory: &Mutex<Memory>, options: &Options) -> Resul
 /// The page of a search, with links to those of its trials.
 fn search_page(search: &Found, options: &Options) -> Result<Vec<u8>, Refused> {
     let trial = |run: &str| {
-        Some(format!("{}trials/{}/", address_of(search), utf8_percent_encode(run, NON_ALPHANUMERIC)))
+        Some(format!("{}trials/{}/", search.address(), utf8_percent_encode(run, NON_ALPHANUMERIC)))
     };
     let links = SearchLinks { run: &trial, home: Some("/") };
     Ok(dnsdyno_page::search(&search.path, &links, options)?)
@@ -275,7 +316,7 @@ fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Resu
         && list.entry(run).state == RUNNING
     {
         let every_ms = every(since.elapsed()).as_millis() as u64;
-        page.live = Some(Live { url: format!("{}data", address_of(run)), every_ms });
+        page.live = Some(Live { url: format!("{}data", run.address()), every_ms });
     }
     written(&page, &blobs, is_html)
 }
@@ -302,7 +343,7 @@ fn link<'a>(page: &mut PageData, runs: impl Iterator<Item = &'a Found>) {
     page.home = Some("/".to_owned());
     // The files of a trial have no address.
     for (run, found) in page.runs.iter_mut().zip(runs).filter(|(_, found)| found.what == What::Run) {
-        run.files = Some(format!("{}files/", address_of(found)));
+        run.files = Some(format!("{}files/", found.address()));
     }
 }
 
@@ -316,10 +357,6 @@ fn written(page: &PageData, blobs: &[Blob], is_html: bool) -> Result<Vec<u8>, Re
     Ok(written?)
 }
 
-fn address_of(run: &Found) -> String {
-    format!("/runs/{}/", utf8_percent_encode(&run.name, NON_ALPHANUMERIC))
-}
-
 fn page_response(page: Bytes, is_html: bool) -> Response<Body> {
     if !is_html {
         return server::response(StatusCode::OK, "application/json", page);
@@ -327,66 +364,6 @@ fn page_response(page: Bytes, is_html: bool) -> Response<Body> {
     let mut response = server::response(StatusCode::OK, "text/html; charset=utf-8", page);
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
     response
-}
-
-/// Why a request gets a sentence and no page.
-#[derive(Debug)]
-struct Refused {
-    status: StatusCode,
-    sentence: String,
-}
-
-impl Refused {
-    fn folder(error: io::Error) -> Refused {
-        let sentence = format!("The folder of runs cannot be read: {error}.");
-        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, sentence }
-    }
-
-    /// A record that cannot be read is no failure of the server: the sentence says what is wrong with it.
-    fn page(error: impl fmt::Display) -> Refused {
-        let sentence = shown(&format!("There is no page: {error}."), LONGEST_SENTENCE).into_owned();
-        Refused { status: StatusCode::UNPROCESSABLE_ENTITY, sentence }
-    }
-
-    fn search(search: &Found) -> Refused {
-        let sentence = format!(
-            "{} is a search for the limit of a server: its own page is {}, and runs are compared with runs.",
-            search.name,
-            address_of(search)
-        );
-        Refused { status: StatusCode::BAD_REQUEST, sentence }
-    }
-
-    fn failed() -> Refused {
-        let sentence = "The page was not made, by an error of dnsdyno itself.".to_owned();
-        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, sentence }
-    }
-}
-
-impl From<BadRequest> for Refused {
-    fn from(bad: BadRequest) -> Refused {
-        let status = match bad {
-            BadRequest::Unknown => StatusCode::NOT_FOUND,
-            BadRequest::Name | BadRequest::NoRuns | BadRequest::TooManyRuns => StatusCode::BAD_REQUEST,
-        };
-        Refused { status, sentence: bad.sentence() }
-    }
-}
-
-impl From<NotFound> for Refused {
-    fn from(not: NotFound) -> Refused {
-        let status = match not {
-            NotFound::NoRun => StatusCode::NOT_FOUND,
-            NotFound::LeadsOut | NotFound::NoFile => StatusCode::FORBIDDEN,
-        };
-        Refused { status, sentence: not.to_string() }
-    }
-}
-
-impl From<PageError> for Refused {
-    fn from(error: PageError) -> Refused {
-        Refused::page(error)
-    }
 }
 
 /// The path for a message.

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use dnsdyno_campaign::find::report::FINDING_FILE;
 use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE, is_in_progress};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// A folder of runs.
 #[derive(Clone, Debug)]
@@ -25,6 +26,13 @@ pub(crate) struct Found {
     /// Its folder, without symbolic links.
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
+}
+
+impl Found {
+    /// Where its page is.
+    pub(crate) fn address(&self) -> String {
+        format!("/runs/{}/", utf8_percent_encode(&self.name, NON_ALPHANUMERIC))
+    }
 }
 
 /// What was found.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dnsdyno_record::{Digest, Header, Interval};
 use dnsdyno_runner::{Live, Observer};
+use dnsdyno_sys::rights::{CapabilitySet, keep_only};
 use dnsdyno_text::secret::Masked;
 use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
@@ -73,7 +74,11 @@ impl Otlp {
         let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
         let to = endpoint.clone();
         let (ended, at_end) = oneshot::channel();
-        let send = move || runtime.block_on(send_all(waiting, to, address, at_end));
+        let send = move || {
+            // As the threads that answer HTTP.
+            let _ = keep_only(CapabilitySet::empty());
+            runtime.block_on(send_all(waiting, to, address, at_end))
+        };
         let sender = thread::Builder::new().name("otlp".into()).spawn(send).map_err(error)?;
         let (delta, started_unix_ns, told_to_ns, requests) = (State::default(), 0, 0, 0);
         Ok(Otlp { endpoint, delta, started_unix_ns, told_to_ns, queue, requests, ended, sender })

@@ -164,6 +164,8 @@ impl XdpTransport {
 }
 
 impl Transport for XdpTransport {
+    const HAS_PROGRAM: bool = true;
+
     fn begin(&mut self, epoch_ns: u64) {
         self.clock.begin(epoch_ns);
     }

@@ -20,7 +20,7 @@ pub(crate) fn address_of(work: &Workplace, serving: &mut Started<'_>) -> SocketA
 }
 
 /// Status and body of a response.
-fn get(address: SocketAddr, path: &str) -> (String, String) {
+pub(crate) fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut response = String::new();
