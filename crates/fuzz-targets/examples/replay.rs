@@ -1,5 +1,5 @@
-//! Gives every file of folders to a target: `replay TARGET FOLDER...`. `scripts/fuzz-night` measures with it which lines
-//! the kept inputs reach. Prints how many there were.
+//! Gives every file of folders to a target: `replay TARGET FOLDER...`. `scripts/fuzz-night` measures with it which
+//! lines the kept inputs reach. Prints how many there were.
 
 use std::path::Path;
 use std::process::ExitCode;

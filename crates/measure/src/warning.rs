@@ -245,9 +245,7 @@ impl Warning {
             Warning::SendsVanished { .. } => {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
             }
-            Warning::SendsDropped { .. } => {
-                "these losses are not the server's: its queue was full; enlarge it (`ethtool -G`), or lower the rate"
-            }
+            Warning::SendsDropped { .. } => "a queue was full: enlarge it (`ethtool -G`) or lower the rate",
             Warning::SocketDrops { .. } => {
                 "these losses are not the server's: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
@@ -309,8 +307,8 @@ fn figures(warning: &Warning) -> String {
     match warning {
         Warning::SendsLate { p99_lateness_ns, longest_ns } => sends_late(*p99_lateness_ns, *longest_ns),
         Warning::SendsBehind { behind_ns, schedule_ns } => {
-            let (behind, schedule) = (duration(*behind_ns), duration(*schedule_ns));
-            format!("sends behind: the load of {schedule} took {behind} longer to send")
+            let schedule = duration(*schedule_ns);
+            format!("sends behind: the load of {schedule} took {} longer to send", duration(*behind_ns))
         }
         Warning::BurstsLost { lost, of } => {
             let (lost, of) = (count(*lost), counted(*of, "lost query", "lost queries"));
@@ -330,19 +328,13 @@ fn figures(warning: &Warning) -> String {
             let (taken, sent) = (queries(taken), packets(sent));
             format!("sends vanished: the kernel accepted {taken}, but the interface sent {sent}")
         }
-        Warning::SendsDropped { packets: dropped, timed_out } => {
-            let (dropped, timed_out) = (packets(dropped), queries(timed_out));
-            format!("sends dropped: the interface dropped {dropped} before sending ({timed_out} timed out)")
+        Warning::SendsDropped { packets, timed_out } => {
+            dropped("sends dropped: before sending, the interface dropped", *packets, *timed_out)
         }
-        Warning::SocketDrops { packets: dropped, timed_out } => {
-            let (dropped, timed_out) = (packets(dropped), queries(timed_out));
-            format!("socket drops: our own sockets dropped at least {dropped} ({timed_out} timed out)")
+        Warning::SocketDrops { packets, timed_out } => {
+            dropped("socket drops: our own sockets dropped at least", *packets, *timed_out)
         }
-        Warning::AnswersInFragments { fragments, timed_out } => {
-            let fragments = counted(*fragments, "IP fragment", "IP fragments");
-            let arrived = format!("AF_XDP does not reassemble the {fragments} that arrived");
-            format!("answers in fragments: {arrived} ({} timed out)", queries(timed_out))
-        }
+        Warning::AnswersInFragments { fragments, timed_out } => in_fragments(*fragments, *timed_out),
         Warning::CpuSaturated { share } => {
             format!("CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)
         }
@@ -376,6 +368,19 @@ fn figures(warning: &Warning) -> String {
         Warning::PartialIntervals { intervals } => partial(*intervals),
         Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
     }
+}
+
+fn dropped(by: &str, packets: u64, timed_out: u64) -> String {
+    let (packets, queries) = (counted(packets, "packet", "packets"), counted(timed_out, "query", "queries"));
+    format!("{by} {packets} ({queries} timed out)")
+}
+
+fn in_fragments(fragments: u64, timed_out: u64) -> String {
+    let fragments = counted(fragments, "IP fragment", "IP fragments");
+    let queries = counted(timed_out, "query", "queries");
+    format!(
+        "answers in fragments: AF_XDP does not reassemble the {fragments} that arrived ({queries} timed out)"
+    )
 }
 
 fn sends_late(p99_lateness_ns: u64, longest_ns: u64) -> String {

@@ -36,7 +36,7 @@ fn a_thread_keeps_the_named_capabilities_and_gets_no_others_back() {
     apart(|| {
         keep_only(CapabilitySet::NET_ADMIN | CapabilitySet::BPF).unwrap();
         let kept = (CapabilitySet::NET_ADMIN | CapabilitySet::BPF).bits();
-        assert_eq!(["CapPrm", "CapEff"].map(|key| set(key)), [before.0 & kept; 2]);
+        assert_eq!(["CapPrm", "CapEff"].map(set), [before.0 & kept; 2]);
         assert_eq!((set("CapInh"), set("CapAmb")), (0, 0));
         let may_bound = before.0 & CapabilitySet::SETPCAP.bits() != 0;
         assert_eq!(set("CapBnd"), if may_bound { before.1 & kept } else { before.1 });

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
-//! process. [`Socket`] is one queue's rings. [`Injector`] sends many packets at once where the driver copies. [`Reflect`] is the other end for tests and for
-//! measuring ourselves; [`Respond`] sends responses there that were made in advance. No file is left
-//! under `/sys/fs/bpf`, no program on the interface.
+//! process. [`Socket`] is one queue's rings. [`Injector`] sends many packets at once where the driver
+//! copies. [`Reflect`] is the other end for tests and for measuring ourselves; [`Respond`] sends responses
+//! there that were made in advance. No file is left under `/sys/fs/bpf`, no program on the interface.
 //!
 //! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.

@@ -14,8 +14,8 @@
 //! each with a pass through the stack, while a packet socket accepts a batch of messages with our headers
 //! and has it segmented behind the stack (twice as fast on a pair of virtual interfaces). Where very many
 //! are due at once, the kernel is asked to make and send frames of them, beside its stack (again twice as
-//! fast). Without a copy the ring is faster, and is used. The stack silently drops packets for a link that is down, so the link
-//! state is checked once a millisecond.
+//! fast). Without a copy the ring is faster, and is used. The stack silently drops packets for a link that
+//! is down, so the link state is checked once a millisecond.
 
 mod addressing;
 mod error;
