@@ -112,10 +112,15 @@ fn lost_here(sum: &Tally, evidence: &Evidence) -> impl Iterator<Item = Warning> 
     let (packets, fragments) = (evidence.socket_drops, evidence.fragments);
     let drops = (packets > 0).then_some(Warning::SocketDrops { packets, timed_out });
     let fragments = (fragments > 0).then_some(Warning::AnswersInFragments { fragments, timed_out });
-    let unsent =
-        Some(evidence.interface_send_drops).filter(|packets| *packets > 0 && evidence.datagrams_only);
-    let unsent = unsent.map(|packets| Warning::SendsDropped { packets, timed_out });
-    unsent.into_iter().chain(drops).chain(fragments)
+    unsent_here(sum, evidence, timed_out).into_iter().chain(drops).chain(fragments)
+}
+
+/// Whether queries may be among the packets that the interface has dropped before sending. Those of other programs are
+/// counted too, so none is where every query got its response.
+fn unsent_here(sum: &Tally, evidence: &Evidence, timed_out: u64) -> Option<Warning> {
+    let packets = evidence.interface_send_drops;
+    let may_be_ours = evidence.datagrams_only && (timed_out > 0 || sum.ends.sent_only > 0);
+    (packets > 0 && may_be_ours).then_some(Warning::SendsDropped { packets, timed_out })
 }
 
 /// Whether the kernel lost queries before they reached the interface.
@@ -268,8 +273,10 @@ mod tests {
 
     #[test]
     fn packets_that_the_interface_dropped_are_not_losses_of_the_server() {
-        let sum = sum_with_lateness(2_000);
+        let mut sum = sum_with_lateness(2_000);
         let dropped = Evidence { interface_send_drops: 3, datagrams_only: true, ..OK };
+        assert_eq!(names(&sum, &dropped).0, [""; 0], "all were answered: they were of another program");
+        sum.ends.timed_out += 1;
         assert_eq!(names(&sum, &dropped).0, ["sends_dropped"]);
         let sent_again = Evidence { datagrams_only: false, ..dropped };
         assert_eq!(names(&sum, &sent_again).0, [""; 0], "TCP has sent them again");

@@ -328,9 +328,7 @@ fn figures(warning: &Warning) -> String {
             let (taken, sent) = (queries(taken), packets(sent));
             format!("sends vanished: the kernel accepted {taken}, but the interface sent {sent}")
         }
-        Warning::SendsDropped { packets, timed_out } => {
-            dropped("sends dropped: before sending, the interface dropped", *packets, *timed_out)
-        }
+        Warning::SendsDropped { packets, timed_out } => sends_dropped(*packets, *timed_out),
         Warning::SocketDrops { packets, timed_out } => {
             dropped("socket drops: our own sockets dropped at least", *packets, *timed_out)
         }
@@ -367,6 +365,15 @@ fn figures(warning: &Warning) -> String {
         }
         Warning::PartialIntervals { intervals } => partial(*intervals),
         Warning::ClockStepped { step_ns } => clock_stepped(*step_ns),
+    }
+}
+
+fn sends_dropped(packets: u64, timed_out: u64) -> String {
+    let by = "sends dropped: before sending, the interface dropped";
+    match timed_out {
+        // A run without responses.
+        0 => format!("{by} {}", counted(packets, "packet", "packets")),
+        timed_out => dropped(by, packets, timed_out),
     }
 }
 

@@ -13,13 +13,10 @@ pub(super) struct Injection {
 }
 
 impl Injection {
-    /// The injector of worker `number`; `None` where the kernel cannot inject, or the interface does not send what is
-    /// injected.
+    /// The injector of worker `number`; `None` where the program has no room for it, or the kernel cannot inject.
     pub(super) fn open(redirect: &mut Redirect, number: usize, interface: u32) -> Option<Self> {
-        let mut netdev = Netdev::open().ok()?;
-        let sends = netdev.sends_frames(interface).is_ok_and(|sends| sends);
-        let injector = if sends { redirect.injector(number as u32)? } else { return None };
-        Some(Injection { injector, netdev, interface, asked_ns: 0 })
+        let injector = redirect.injector(number as u32)?;
+        Some(Injection { injector, netdev: Netdev::open().ok()?, interface, asked_ns: 0 })
     }
 
     /// Whether the interface sends such frames. It silently drops them once its other end, if that is virtual, has
@@ -32,6 +29,11 @@ impl Injection {
         self.asked_ns = now_ns;
         self.netdev.sends_frames(self.interface).is_ok_and(|sends| sends)
     }
+}
+
+/// Whether the interface sends frames of programs, which is known only on a kernel that can inject them.
+pub(super) fn is_possible_on(interface: u32) -> bool {
+    Netdev::open().and_then(|mut netdev| netdev.sends_frames(interface)).unwrap_or(false)
 }
 
 /// The longest message that is injected, in bytes: a frame of it fits into the ring.

@@ -38,7 +38,6 @@ pub use worker::XdpTransport;
 
 use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
-use dnsdyno_sys::netlink::netdev::Netdev;
 use dnsdyno_sys::netlink::route;
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
 use forwarding::Forwarding;
@@ -117,10 +116,8 @@ pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), ports)
         .ok_or(XdpOpenError::TwoFamilies { source_address: first, server: config.server.ip() })?;
     let filter = if config.send_only { filter.discarding() } else { filter };
-    // The interface is known to send injected frames only on a kernel that can inject.
     let index = plan.interface.index();
-    let injects = config.longest_message <= LONGEST_INJECTED
-        && Netdev::open().and_then(|mut netdev| netdev.sends_frames(index)).unwrap_or(false);
+    let injects = config.longest_message <= LONGEST_INJECTED && injection::is_possible_on(index);
     let injectors = if injects { workers as u32 } else { 0 };
     let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, (queues, injectors))?;
     let attached = redirect.attached();
