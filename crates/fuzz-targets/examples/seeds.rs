@@ -170,13 +170,15 @@ fn http2() -> Vec<(&'static str, Vec<u8>)> {
     };
     let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100, 0, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]);
     let acknowledged = frame(4, 1, 0, &[]);
-    let headers = frame(1, 4, 1, b"\x88\x5f\x18application/dns-message");
-    let (_, answer) = responses().swap_remove(4);
+    let headers = frame(1, 4, 1, b"\x88\x5f\x17application/dns-message");
+    let (_, mut answer) = responses().swap_remove(4);
+    // The ID of a query over HTTP.
+    answer[..2].fill(0);
     let body = frame(0, 1, 1, &answer);
     let not_found = frame(1, 5, 3, b"\x8d");
     let others = [frame(6, 0, 0, b"12345678"), frame(8, 0, 0, &[0, 1, 0, 0]), frame(3, 0, 5, &[0, 0, 0, 7])];
     let away = frame(7, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0, b'b', b'y', b'e']);
-    let continued = [frame(1, 0, 1, b"\x88"), frame(9, 4, 1, b"\x5f\x18application/dns-message")].concat();
+    let continued = [frame(1, 0, 1, b"\x88"), frame(9, 4, 1, b"\x5f\x17application/dns-message")].concat();
     vec![
         ("answer", [&[0x40], &settings[..], &acknowledged, &headers, &body].concat()),
         ("in-pieces", [&[0x0a], &settings[..], &headers, &body, &not_found].concat()),

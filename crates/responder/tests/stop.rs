@@ -10,6 +10,14 @@ fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
+/// Join returns a moment before the kernel takes a thread that has ended off its list.
+fn wait_until_gone(thread_count_before: usize) {
+    let start = Instant::now();
+    while thread_count() > thread_count_before && start.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -32,6 +40,7 @@ fn stopping_and_dropping_leave_no_thread_no_socket_and_a_free_port() {
         }
         assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
         drop(connection);
+        wait_until_gone(before.0);
         assert_eq!((thread_count(), open_files()), before);
         drop(Responder::start(Config { listen: address, ..Config::default() }).unwrap());
     }
