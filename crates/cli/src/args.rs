@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Agent(crate::cmd::agent::AgentFlags),
     /// List the agents that `--on` would use: version, CPUs, clock, what they may load
     Agents(crate::cmd::agent::AgentsFlags),
+    /// Say whether files of a release are those that were signed, offline
+    Verify(crate::cmd::verify::VerifyFlags),
     /// Make links to this program by the names of the programs whose command lines it accepts: dnsperf,
     /// resperf, resperf-report and queryperf
     InstallLinks(crate::cmd::links::LinksFlags),

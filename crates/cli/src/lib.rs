@@ -66,6 +66,7 @@ pub fn main() -> ExitCode {
         Command::Demo(flags) => cmd::demo::demo(&flags),
         Command::Agent(flags) => cmd::agent::agent(&flags),
         Command::Agents(flags) => cmd::agent::agents(&flags),
+        Command::Verify(flags) => cmd::verify::verify(&flags),
         Command::InstallLinks(flags) => cmd::links::install(&flags),
     })
 }

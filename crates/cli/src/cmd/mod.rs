@@ -23,6 +23,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tune;
+pub(crate) mod verify;
 pub(crate) mod version;
 pub(crate) mod watch;
 pub(crate) mod world;

@@ -39,6 +39,7 @@
 //! | [`beside::experiment_columns`] | figures of experiments, computed anew from the lines of their records; the page |
 //! | [`beside::experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed
 //! |
+//! | [`beside::verify`] | files of a release as signed, changed on their way, and what programs of others say of them |
 //! | [`beside::versions`] | versions of a server from unpacked roots; servers that this host does not have |
 //! | [`beside::reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`beside::export`] | exports, read by the programs that they are made for |
@@ -183,6 +184,7 @@ mod beside {
     pub(crate) mod threats;
     pub(crate) mod trace;
     pub(crate) mod tune;
+    pub(crate) mod verify;
     pub(crate) mod versions;
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
