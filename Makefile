@@ -8,11 +8,11 @@ TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh
 WEB := nodejs npm chromium
 # For servers whose zones are in a database: the database, and what BIND's module is built with.
 DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
-# What exports, metrics and captures are read with, beside what scripts/install-readers puts there.
+# What exports, metrics and captures are read with, beside what scripts/install-pypi readers puts there.
 READERS := gnuplot-nox prometheus python3-venv tcpdump tshark dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build book web test check instructions fuzz fuzz-night bench page-bench screenshots report-pictures install uninstall manual dist test-dist clean
+.PHONY: help demo build book web test check instructions fuzz fuzz-night bench page-bench screenshots report-pictures install uninstall manual dist compare-dist test-dist clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -34,7 +34,7 @@ web: ## The report page, web/dist, from web/src; needs Node and npm
 
 test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
 	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS) $(DATABASE) valgrind
-	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
+	scripts/install-pypi readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests --with-page
 
 check: scripts-ready ## Format, lints, layers, circles, links of documents, schema, types of the page, licences, in-kernel programs, the page where Node is there
@@ -87,8 +87,11 @@ install: build ## The program, links by the names of dnsperf and others, man pag
 uninstall: ## Away with what make install has put under PREFIX
 	scripts/install-program --remove "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"
 
-dist: scripts-ready ## Packages of this commit, target/dist: static program, deb, rpm, image, SBOM, checksums (about 20 min at first)
+dist: scripts-ready ## Packages of this commit, target/dist: static program, deb, rpm, image, SBOM, checksums (about 30 min at first)
 	scripts/dist
+
+compare-dist: ## Builds the packages again in another folder and compares each byte
+	scripts/compare-dist
 
 test-dist: ## Installs, uses and removes each package of target/dist in fresh roots of Debian, as root (about 5 min)
 	scripts/test-dist

@@ -3,7 +3,7 @@
     doh3.py serve CERTIFICATE KEY             a server; prints its port, and what it has counted once its input ends
     doh3.py ask PORT CA METHOD NAME COUNT     a client of a server on 127.0.0.1; prints what it has received
 
-Run by beside/doh3.rs, in the environment that scripts/install-readers makes.
+Run by beside/doh3.rs, in the environment that scripts/install-pypi readers makes.
 """
 import asyncio
 import base64

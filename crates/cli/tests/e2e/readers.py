@@ -2,7 +2,7 @@
 
     readers.py FORMAT FILE [SCHEMA]
 
-Run by export.rs, in the environment that scripts/install-readers makes.
+Run by export.rs, in the environment that scripts/install-pypi readers makes.
 """
 import csv
 import json

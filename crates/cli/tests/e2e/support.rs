@@ -413,7 +413,7 @@ pub(crate) fn has_program(name: &str) -> bool {
 /// Whether the programs that read exports are there; reports if not.
 pub(crate) fn has_readers() -> bool {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin/python");
-    python.is_file() || skip("what reads exports is missing; run: scripts/install-readers")
+    python.is_file() || skip("what reads exports is missing; run: scripts/install-pypi readers")
 }
 
 /// Reports a skipped test, as [`require`] does for its conditions.
