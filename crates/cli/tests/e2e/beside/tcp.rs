@@ -1,17 +1,18 @@
 //! Over TCP: connections and queries are counted as by the server, and no query is lost.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dnsdyno_lab::ServerOptions;
 use dnsdyno_measure::{Anomalies, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Share};
 
+use crate::alone::truth::within_some_tries;
 use crate::support::{Workplace, closed_port, real_server, responder};
 
 /// A run over TCP against a responder with these faults.
@@ -204,14 +205,9 @@ fn closes_after(each: usize) -> SocketAddr {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             for _ in 0..each {
-                let mut length = [0; 2];
-                if stream.read_exact(&mut length).is_err() {
+                if answer(&mut stream).is_err() {
                     break;
                 }
-                let mut message = vec![0; usize::from(u16::from_be_bytes(length))];
-                stream.read_exact(&mut message).unwrap();
-                message[2] |= 0x80;
-                stream.write_all(&[&length[..], &message].concat()).unwrap();
             }
             // Read what is outstanding, so that the kernel closes with FIN and does not reset.
             let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -263,6 +259,72 @@ fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
         measured(&work, Faults::default(), "--rate 5 --for 2s --clients 1 --idle-timeout 50ms");
     assert_eq!(digest.tally().ends.answered, 10);
     assert_eq!((connections(&digest).established, book.tcp.connections.accepted), (10, 10));
+}
+
+#[test]
+fn of_thousands_of_connections_each_is_closed_when_it_has_been_idle_for_its_time() {
+    let work = Workplace::new();
+    // Each client has its turn every two seconds, so each query finds its connection closed.
+    let load = "--clients 4000 --rate 2k --for 6s --idle-timeout 500ms";
+    let (digest, book) = measured(&work, Faults::default(), load);
+    let (ends, connections) = (digest.tally().ends, connections(&digest));
+    assert_eq!((ends.answered, book.tcp.connections.accepted), (12_000, 12_000));
+    assert_eq!((connections.established, connections.ended(ConnectionEnd::ByUs)), (12_000, 12_000));
+    assert_eq!((connections.reused, digest.tally().retried), (0, 0));
+    // Those of half a second; more where the host let the generator wait.
+    assert!((900..2_400).contains(&connections.open_max), "{} at once", connections.open_max);
+}
+
+#[test]
+fn the_server_sees_the_end_of_an_idle_connection_after_the_time_asked_for() {
+    within_some_tries("idle time at the server", |work| {
+        let (server, idle_times) = times_idle();
+        let load = "--clients 600 --rate 300 --for 3s --idle-timeout 250ms";
+        work.dnsdyno(&format!("run -s {server} --ask www.example --transport tcp {load} --quiet -o run"))
+            .gives(0);
+        assert_eq!(connections(&work.record("run")).established, 900);
+        let mut idle_times: Vec<Duration> = idle_times.try_iter().collect();
+        idle_times.sort();
+        // Those that are open at the end of the run are closed then.
+        let (closed_at_end, whole): (Vec<_>, Vec<_>) =
+            idle_times.into_iter().partition(|time| *time < Duration::from_millis(249));
+        assert!(closed_at_end.len() <= 80, "{} were closed early", closed_at_end.len());
+        assert!(whole.len() >= 820, "{} ends were seen", whole.len());
+        let p90 = whole[whole.len() * 9 / 10];
+        if p90 < Duration::from_millis(265) { Ok(()) } else { Err(format!("p90: {p90:?}")) }
+    });
+}
+
+/// Answers each query, and gives for each connection the time between its last answer and its end.
+fn times_idle() -> (SocketAddr, mpsc::Receiver<Duration>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, times) = mpsc::channel();
+    // The threads end with their connections, and with the test process.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
+            thread::spawn(move || {
+                let mut answered = None;
+                while answer(&mut stream).is_ok() {
+                    answered = Some(Instant::now());
+                }
+                // The check before the load ends with the program, its receiver with the test.
+                let _ = answered.map(|answered| sender.send(answered.elapsed()));
+            });
+        }
+    });
+    (address, times)
+}
+
+/// Reads a query and answers it with an empty NOERROR.
+fn answer(stream: &mut TcpStream) -> io::Result<()> {
+    let mut length = [0; 2];
+    stream.read_exact(&mut length)?;
+    let mut message = vec![0; usize::from(u16::from_be_bytes(length))];
+    stream.read_exact(&mut message)?;
+    message[2] |= 0x80;
+    stream.write_all(&[&length[..], &message].concat())
 }
 
 #[test]
