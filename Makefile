@@ -1,9 +1,6 @@
 # dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
 
 CARGO ?= cargo
-# For one package cargo would build it, and all that it uses, with other features than the tests have.
-IN_WORKSPACE = $(CARGO) build --quiet --locked --workspace
-BUILT = $${CARGO_TARGET_DIR:-target}/debug
 SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdist hickory-dns
 # To compile the in-kernel programs again, for hosts of our own in network namespaces (firewall, SSH), to ask our own server, and the broker of agents.
 TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static nats-server
@@ -27,8 +24,9 @@ build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
 manual: scripts-ready ## Man pages, completions and the chapter of the commands, from the options
-	$(IN_WORKSPACE) --example manual
-	$(BUILT)/examples/manual
+	# Of the whole workspace, as the tests are: for one package cargo would build all that it uses with other features.
+	$(CARGO) build --quiet --workspace --locked --example manual
+	$${CARGO_TARGET_DIR:-target}/debug/examples/manual
 
 book: scripts-ready ## The documents as one book, target/book, with a search
 	CARGO='$(CARGO)' scripts/build-book
@@ -44,13 +42,12 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 check: scripts-ready ## Format, lints, layers, circles, links of documents, schema, types of the page, licences, in-kernel programs, the page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
-	$(IN_WORKSPACE) --bin xtask
-	$(BUILT)/xtask layers
-	$(BUILT)/xtask circles
-	$(BUILT)/xtask tidy
-	$(BUILT)/xtask book
-	$(BUILT)/xtask schema --check
-	$(BUILT)/xtask page-types --check
+	$(CARGO) run --quiet --locked --package xtask -- layers
+	$(CARGO) run --quiet --locked --package xtask -- circles
+	$(CARGO) run --quiet --locked --package xtask -- tidy
+	$(CARGO) run --quiet --locked --package xtask -- book
+	$(CARGO) run --quiet --locked --package xtask -- schema --check
+	$(CARGO) run --quiet --locked --package xtask -- page-types --check
 	scripts/check-licences
 	scripts/build-ebpf --check
 	scripts/build-web --check
