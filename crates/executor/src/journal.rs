@@ -70,11 +70,32 @@ struct Entry {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Line {
-    Campaign { campaign: Value },
-    Began { began: u32, why: String },
-    Ended { ended: u32 },
-    Failed { failed: u32, why: String },
-    Place { place: PathBuf },
+    Campaign {
+        #[serde(default = "first_format")]
+        format: u32,
+        campaign: Value,
+    },
+    Began {
+        began: u32,
+        why: String,
+    },
+    Ended {
+        ended: u32,
+    },
+    Failed {
+        failed: u32,
+        why: String,
+    },
+    Place {
+        place: PathBuf,
+    },
+}
+
+/// The format of the journal. Journals of before it was written have format 1.
+pub const FORMAT: u32 = 1;
+
+fn first_format() -> u32 {
+    1
 }
 
 /// Why a campaign cannot be kept in a folder, or resumed from it.
@@ -111,6 +132,17 @@ pub enum JournalError {
         /// The number of the line, from 1.
         line: usize,
     },
+    /// A newer dnsdyno has begun the campaign.
+    #[error(
+        "{} has format {format}, and this dnsdyno reads up to format {FORMAT}: resume the campaign with the dnsdyno that \
+         began it, or choose another folder", path.display()
+    )]
+    Newer {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+    },
     /// The record of a run that has ended cannot be read.
     #[error("the record of a run of this campaign cannot be read: {0}")]
     Record(#[from] ReadError),
@@ -122,8 +154,14 @@ pub enum JournalError {
 impl JournalError {
     /// Whether the input is wrong, and nothing was sent.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, JournalError::Another { .. })
+        matches!(self, JournalError::Another { .. } | JournalError::Newer { .. })
     }
+}
+
+/// The format in the first line of a journal, where it is newer than ours. Its other lines may be anything.
+fn newer_format(text: &str) -> Option<u64> {
+    let first: Value = serde_json::from_str(text.lines().next()?).ok()?;
+    first.get("format")?.as_u64().filter(|format| *format > u64::from(FORMAT))
 }
 
 /// Locks the file of a journal; false if another process has it. A command that is being started has the open files of
@@ -165,6 +203,9 @@ impl Journal {
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
+        if let Some(format) = newer_format(&text) {
+            return Err(JournalError::Newer { path, format });
+        }
         // A line that was cut off was not written.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {
@@ -176,7 +217,7 @@ impl Journal {
             let line = serde_json::from_str(line)
                 .map_err(|_| JournalError::Line { path: path.clone(), line: number + 1 })?;
             match line {
-                Line::Campaign { campaign: kept } if kept == *campaign => (),
+                Line::Campaign { campaign: kept, .. } if kept == *campaign => (),
                 Line::Campaign { .. } => return Err(JournalError::Another { folder: folder.to_owned() }),
                 Line::Began { began, .. } => {
                     journal.entries.push(Entry { number: began, ended: false, failed: None })
@@ -197,7 +238,7 @@ impl Journal {
             }
         }
         if text[..whole].is_empty() {
-            journal.write(&Line::Campaign { campaign: campaign.clone() })?;
+            journal.write(&Line::Campaign { format: FORMAT, campaign: campaign.clone() })?;
         }
         Ok(journal)
     }
@@ -428,6 +469,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), whole);
         fs::write(&path, format!("{whole}{{\"ended\": \"1\"}}\n")).unwrap();
         assert!(matches!(open(&folder), Err(JournalError::Line { line: 3, .. })));
+    }
+
+    #[test]
+    fn a_journal_of_before_its_format_was_written_is_resumed_and_a_newer_one_is_left_alone() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join(FILE);
+        let first = "{\"campaign\":{\"method\":\"search\"}}\n{\"began\":1,\"why\":\"a run\"}\n";
+        fs::write(&path, first).unwrap();
+        assert!(matches!(open(&folder).unwrap().earlier().unwrap(), Some(Earlier::Cut(..))));
+        let newer = "{\"format\":2,\"campaign\":{}}\n{\"started\":1}\n{\"cut";
+        fs::write(&path, newer).unwrap();
+        let refused = open(&folder).unwrap_err();
+        assert!(matches!(refused, JournalError::Newer { format: 2, .. }) && refused.is_bad_input());
+        assert_eq!(fs::read_to_string(&path).unwrap(), newer);
+        fs::remove_file(&path).unwrap();
+        drop(open(&folder).unwrap());
+        assert!(fs::read_to_string(&path).unwrap().starts_with("{\"format\":1,\"campaign\":"));
     }
 
     #[test]

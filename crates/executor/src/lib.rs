@@ -19,6 +19,6 @@ mod undo;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use diagnose::{DiagnoseError, Diagnosed, diagnose};
-pub use journal::{Journal, JournalError};
+pub use journal::{FORMAT as JOURNAL_FORMAT, Journal, JournalError};
 pub use make::MakeError;
 pub use results::ResultsError;

@@ -25,6 +25,10 @@ use crate::quantity::{needed_quantity, number, quantity};
 #[group(skip)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Draft {
+    /// The format of a plan file, see [`check_format`](crate::check_format). Only in a plan file.
+    #[arg(skip)]
+    #[serde(skip_serializing)]
+    pub format: Option<u32>,
     /// The server.
     #[arg(short, long, value_name = "SERVER", help_heading = SERVER,
         help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the \

@@ -54,9 +54,9 @@ macro_rules! groups {
             }
         }
 
-        /// Each option is in one group: the compiler counts the fields.
+        /// Each option is in one group: the compiler counts the fields. The format is that of the file.
         const _: fn(Draft) = |draft| {
-            let Draft { $($($choice: _,)+ $($($detail: _,)+)?)* } = draft;
+            let Draft { format: _, $($($choice: _,)+ $($($detail: _,)+)?)* } = draft;
         };
 
         #[cfg(test)]

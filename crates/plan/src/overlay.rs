@@ -9,9 +9,11 @@ use std::path::Path;
 use dnsdyno_text::encoding::decoded;
 use dnsdyno_text::secret::{SECRET, without_credentials};
 use toml::Table;
+use toml::de::DeTable;
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::format::{FORMAT, check_format};
 use crate::groups::Group;
 use crate::target::has_port;
 
@@ -45,7 +47,10 @@ impl Draft {
 
     /// Reads the text of a plan file. The error names the line, and the key where that is unknown.
     pub fn from_toml(text: &str) -> Result<Draft, String> {
-        toml::from_str(text).map_err(|error| {
+        // What is no TOML is told below, with its line.
+        DeTable::parse(text).map_or(Ok(()), |tree| check_format(tree.get_ref(), FORMAT))?;
+        let draft: Result<Draft, _> = toml::from_str(text);
+        draft.map(|draft| Draft { format: None, ..draft }).map_err(|error| {
             let text = without_secrets(&error.to_string());
             // The list of all keys would hide the error.
             match text.split_once(", expected one of `server`") {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use dnsdyno_campaign::{find, history};
+use dnsdyno_executor::{JOURNAL_FORMAT, experiment};
 use serde_json::{Value, json};
 
 use crate::exit::{Failure, OK, Outcome};
@@ -33,6 +34,9 @@ fn version() -> Value {
             "record": format(dnsdyno_record::FORMAT),
             "finding": format(find::report::FORMAT),
             "history": {"written": history::report::FORMAT},
+            "plan": format(dnsdyno_plan::FORMAT),
+            "experiment": format(experiment::FORMAT),
+            "journal": format(JOURNAL_FORMAT),
         },
     })
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_plan::{Draft, MemberDraft, PieceDraft, without_secrets};
+use dnsdyno_plan::{Draft, MemberDraft, PieceDraft, check_format, without_secrets};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
@@ -18,6 +18,8 @@ use super::text::{ColumnText, SecretText, Text};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
+    /// The format of the file, see [`check_format`].
+    pub(super) format: Option<u32>,
     pub(super) title: Option<String>,
     pub(super) repeats: Option<u32>,
     pub(super) drop_first: Option<u32>,
@@ -198,6 +200,7 @@ impl File {
     pub(super) fn read(text: &str, full: bool) -> Result<File, String> {
         let sentence = |error: toml::de::Error| without_secrets(error.to_string().trim_end());
         let tree = DeTable::parse(text).map_err(sentence)?;
+        check_format(tree.get_ref(), FORMAT)?;
         if let Some(at) = consent(tree.get_ref()) {
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
             return Err(format!("line {line}: {CONSENT}"));
@@ -216,6 +219,7 @@ impl File {
             if over.is_empty() { own } else { over }
         }
         Ok(File {
+            format: self.format,
             title: over.title.or(self.title),
             repeats: over.repeats.or(self.repeats),
             drop_first: over.drop_first.or(self.drop_first),
@@ -322,6 +326,9 @@ fn tables<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> impl Iterator<Item = &'a
         several.into_iter().flat_map(|list| list.iter().filter_map(|item| item.get_ref().as_table()));
     one.into_iter().chain(of_list)
 }
+
+/// The format of files of experiments. A file without the key has format 1.
+pub const FORMAT: u32 = 1;
 
 const CONSENT: &str = "`i-may-load-this-server` in a file is nobody's word: remove it, and give \
                        --i-may-load-this-server ADDRESS on the command line, if you own the server at this \

@@ -41,6 +41,7 @@ mod written;
 
 pub use carry_out::{Carried, carry_out};
 pub use error::ExperimentError;
+pub use file::FORMAT;
 pub use given::Given;
 pub use output::write_results;
 pub use setup::{NamespaceUse, Setup};

@@ -34,6 +34,16 @@ fn scale(full: bool) -> Given {
     Given { full, ..Given::default() }
 }
 
+#[test]
+fn a_file_of_a_newer_format_is_refused_before_its_keys_are_looked_at() {
+    let file = |format: &str| setup(&format!("{format}\n{NSD}{LOAD}"), false);
+    assert!(file("").is_ok() && file("format = 1").is_ok());
+    let said = file("arrange = 'x'\nformat = 2").err().unwrap();
+    assert!(said.contains("it has format 2, and this dnsdyno reads up to format 1"), "{said}");
+    let said = file("format = '1'").err().unwrap();
+    assert!(said.contains("a number from 1 to 1"), "{said}");
+}
+
 const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
 const LOAD: &str = "[[load]]\nname = \"5k\"\nrate = \"5k\"\nfor = \"10s\"\n";
 
