@@ -134,8 +134,8 @@ pub enum JournalError {
     },
     /// A newer dnsdyno has begun the campaign.
     #[error(
-        "{} has format {format}, and this dnsdyno reads up to format {FORMAT}: resume the campaign with the dnsdyno that \
-         began it, or choose another folder", path.display()
+        "{} has format {format}, and this dnsdyno reads up to format {FORMAT}: resume the campaign with the dnsdyno \
+         that began it, or choose another folder", path.display()
     )]
     Newer {
         /// The journal.
