@@ -7,6 +7,7 @@
 //!   third    the process ends
 //! ```
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,7 @@ use crate::exit::code_of_stop;
 use crate::message::print_error;
 
 /// Stops the run of `control` at each signal from now on. The screen is left before the process ends.
-pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
+pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> io::Result<()> {
     let leave_at_end = Arc::clone(&leave_screen);
     before_the_end(move || leave_at_end());
     at_signals(move |earlier, cause| stop_run(earlier, cause, &control, &leave_screen))
@@ -33,7 +34,7 @@ pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std:
 
 /// As [`handle_signals`], for a program that makes several runs, one after another: from now on signals stop the run of
 /// this `control`, and not that of an earlier one. Whoever makes the runs asks [`asked_to_stop`] between them.
-pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
+pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> io::Result<()> {
     let earlier =
         MANY.lock().unwrap_or_else(PoisonError::into_inner).replace((Arc::clone(&control), leave_screen));
     if let Some(cause) = asked_to_stop() {
@@ -64,7 +65,7 @@ static ASKED: Mutex<Option<StopCause>> = Mutex::new(None);
 
 /// Ends the run of `control` at once at the first signal, as the programs do that dnsdyno stands in for; the second
 /// ends the process.
-pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
+pub(crate) fn end_at_signals(control: Arc<Control>) -> io::Result<()> {
     at_signals(move |earlier, cause| {
         if earlier > 0 {
             leave(&control, &(Arc::new(|| ()) as Leave));
@@ -76,7 +77,7 @@ pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
 
 /// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early,
 /// the second one that run at once, the third one the process. Its servers end with it.
-pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
+pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> io::Result<()> {
     at_signals(move |earlier, cause| {
         stop.stop(cause);
         if earlier >= 2 {
@@ -87,7 +88,7 @@ pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
 }
 
 /// Ends the process at a signal from now on, after a file that is not complete was removed and `message` printed.
-pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::io::Result<()> {
+pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> io::Result<()> {
     at_signals(move |_, cause| {
         let _ = std::fs::remove_file(&unfinished);
         print_error(&message);
@@ -97,15 +98,28 @@ pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::
 
 /// Calls `act` at each signal from now on, with the number of those before it. If the program was started to ignore
 /// SIGHUP, as by `nohup`, it still does.
-fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> std::io::Result<()> {
+fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> io::Result<()> {
     let hang_up = (!ignores_signal(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    if !has_room_for_thread() {
+        return Err(io::Error::other("no memory for a thread; give this process more memory (`ulimit -v`)"));
+    }
     thread::Builder::new().name("signals".into()).spawn(move || {
         for (earlier, signal) in signals.forever().enumerate() {
             act(earlier, cause_of(signal));
         }
     })?;
     Ok(())
+}
+
+/// Whether there is memory for a thread: its stack, and what Rust's library keeps beside it, whose lack would abort the
+/// process. The first thread of a program is asked for with this; with so little memory it would not get far.
+fn has_room_for_thread() -> bool {
+    let mut room = Vec::<u8>::new();
+    let is_there = room.try_reserve_exact(4 << 20).is_ok();
+    // Looked at, so that the compiler does not leave the reservation out.
+    std::hint::black_box(&room);
+    is_there
 }
 
 /// Stops a run at a signal, each further one harder.
@@ -125,7 +139,7 @@ fn stop_run(earlier: usize, cause: StopCause, control: &Arc<Control>, leave_scre
 }
 
 /// A flag that SIGUSR1 sets.
-pub(crate) fn state_requests() -> std::io::Result<Arc<AtomicBool>> {
+pub(crate) fn state_requests() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, Arc::clone(&flag))?;
     Ok(flag)

@@ -53,7 +53,7 @@ impl Draft {
         draft.map(|draft| Draft { format: None, ..draft }).map_err(|error| {
             let text = without_secrets(&error.to_string());
             // The list of all keys would hide the error.
-            match text.split_once(", expected one of `server`") {
+            match text.split_once(", expected one of `format`") {
                 Some((error, _)) => {
                     format!("{error}: keys are the long options without dashes, see `dnsdyno run --help`")
                 }

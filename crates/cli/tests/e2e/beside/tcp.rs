@@ -263,16 +263,21 @@ fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
 
 #[test]
 fn of_thousands_of_connections_each_is_closed_when_it_has_been_idle_for_its_time() {
-    let work = Workplace::new();
-    // Each client has its turn every two seconds, so each query finds its connection closed.
-    let load = "--clients 4000 --rate 2k --for 6s --idle-timeout 500ms";
-    let (digest, book) = measured(&work, Faults::default(), load);
-    let (ends, connections) = (digest.tally().ends, connections(&digest));
-    assert_eq!((ends.answered, book.tcp.connections.accepted), (12_000, 12_000));
-    assert_eq!((connections.established, connections.ended(ConnectionEnd::ByUs)), (12_000, 12_000));
-    assert_eq!((connections.reused, digest.tally().retried), (0, 0));
-    // Those of half a second; more where the host let the generator wait.
-    assert!((900..2_400).contains(&connections.open_max), "{} at once", connections.open_max);
+    within_some_tries("connections at once", |work| {
+        // Each client has its turn every two seconds, so each query finds its connection closed.
+        let load = "--clients 4000 --rate 2k --for 6s --idle-timeout 500ms";
+        let (digest, book) = measured(work, Faults::default(), load);
+        let connections = connections(&digest);
+        let (established, reused) = (connections.established, connections.reused);
+        assert_eq!((digest.tally().ends.answered, digest.tally().retried), (12_000, 0));
+        assert_eq!((established, established + reused), (book.tcp.connections.accepted, 12_000));
+        assert_eq!(connections.ended(ConnectionEnd::ByUs), established);
+        // Those of half a second; where the host let the generator wait, queries that caught up found others open.
+        match reused == 0 && (900..1_600).contains(&connections.open_max) {
+            true => Ok(()),
+            false => Err(format!("{} at once, {reused} used again", connections.open_max)),
+        }
+    });
 }
 
 #[test]
