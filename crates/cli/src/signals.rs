@@ -101,9 +101,7 @@ pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> io::R
 fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> io::Result<()> {
     let hang_up = (!ignores_signal(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
-    if !has_room_for_thread() {
-        return Err(io::Error::other("no memory for a thread; give this process more memory (`ulimit -v`)"));
-    }
+    ask_room_for_thread();
     thread::Builder::new().name("signals".into()).spawn(move || {
         for (earlier, signal) in signals.forever().enumerate() {
             act(earlier, cause_of(signal));
@@ -112,14 +110,11 @@ fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> io::Res
     Ok(())
 }
 
-/// Whether there is memory for a thread: its stack, and what Rust's library keeps beside it, whose lack would abort the
-/// process. The first thread of a program is asked for with this; with so little memory it would not get far.
-fn has_room_for_thread() -> bool {
-    let mut room = Vec::<u8>::new();
-    let is_there = room.try_reserve_exact(4 << 20).is_ok();
-    // Looked at, so that the compiler does not leave the reservation out.
-    std::hint::black_box(&room);
-    is_there
+/// Asks for the memory of a thread: its stack, and what Rust's library keeps beside it, whose lack would abort the
+/// process. Where there is none, the allocator says so and ends the program.
+fn ask_room_for_thread() {
+    // Looked at, so that the compiler does not leave it out.
+    std::hint::black_box(Vec::<u8>::with_capacity(4 << 20));
 }
 
 /// Stops a run at a signal, each further one harder.
