@@ -23,8 +23,8 @@ demo: scripts-ready ## The main job against the built-in responder, no set-up (a
 build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
+# Of the whole workspace, as the tests are: for one package cargo would build all that it uses with other features.
 manual: scripts-ready ## Man pages, completions and the chapter of the commands, from the options
-	# Of the whole workspace, as the tests are: for one package cargo would build all that it uses with other features.
 	$(CARGO) build --quiet --workspace --locked --example manual
 	$${CARGO_TARGET_DIR:-target}/debug/examples/manual
 

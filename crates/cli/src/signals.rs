@@ -7,7 +7,6 @@
 //!   third    the process ends
 //! ```
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +25,7 @@ use crate::exit::code_of_stop;
 use crate::message::print_error;
 
 /// Stops the run of `control` at each signal from now on. The screen is left before the process ends.
-pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> io::Result<()> {
+pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
     let leave_at_end = Arc::clone(&leave_screen);
     before_the_end(move || leave_at_end());
     at_signals(move |earlier, cause| stop_run(earlier, cause, &control, &leave_screen))
@@ -34,7 +33,7 @@ pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> io::
 
 /// As [`handle_signals`], for a program that makes several runs, one after another: from now on signals stop the run of
 /// this `control`, and not that of an earlier one. Whoever makes the runs asks [`asked_to_stop`] between them.
-pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> io::Result<()> {
+pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
     let earlier =
         MANY.lock().unwrap_or_else(PoisonError::into_inner).replace((Arc::clone(&control), leave_screen));
     if let Some(cause) = asked_to_stop() {
@@ -65,7 +64,7 @@ static ASKED: Mutex<Option<StopCause>> = Mutex::new(None);
 
 /// Ends the run of `control` at once at the first signal, as the programs do that dnsdyno stands in for; the second
 /// ends the process.
-pub(crate) fn end_at_signals(control: Arc<Control>) -> io::Result<()> {
+pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
     at_signals(move |earlier, cause| {
         if earlier > 0 {
             leave(&control, &(Arc::new(|| ()) as Leave));
@@ -77,7 +76,7 @@ pub(crate) fn end_at_signals(control: Arc<Control>) -> io::Result<()> {
 
 /// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early,
 /// the second one that run at once, the third one the process. Its servers end with it.
-pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> io::Result<()> {
+pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
     at_signals(move |earlier, cause| {
         stop.stop(cause);
         if earlier >= 2 {
@@ -88,7 +87,7 @@ pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> io::Result<()> {
 }
 
 /// Ends the process at a signal from now on, after a file that is not complete was removed and `message` printed.
-pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> io::Result<()> {
+pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::io::Result<()> {
     at_signals(move |_, cause| {
         let _ = std::fs::remove_file(&unfinished);
         print_error(&message);
@@ -98,7 +97,7 @@ pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> io::R
 
 /// Calls `act` at each signal from now on, with the number of those before it. If the program was started to ignore
 /// SIGHUP, as by `nohup`, it still does.
-fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> io::Result<()> {
+fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> std::io::Result<()> {
     let hang_up = (!ignores_signal(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     ask_room_for_thread();
@@ -134,7 +133,7 @@ fn stop_run(earlier: usize, cause: StopCause, control: &Arc<Control>, leave_scre
 }
 
 /// A flag that SIGUSR1 sets.
-pub(crate) fn state_requests() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn state_requests() -> std::io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, Arc::clone(&flag))?;
     Ok(flag)

@@ -278,8 +278,11 @@ fn file_of_names(description: &mut Value) -> Option<&mut Value> {
     description.get_mut("names")?.get_mut("queries")
 }
 
-/// The SHA-256 of a file, in hexadecimal, and its size.
-fn hash_of(path: &Path) -> io::Result<(String, u64)> {
+/// The SHA-256 of a regular file, in hexadecimal, and its size in octets.
+///
+/// # Errors
+/// Those of the system, and where it is a pipe, a device or a folder.
+pub fn hash_of(path: &Path) -> io::Result<(String, u64)> {
     let mut file = dnsdyno_record::open_regular(path)?;
     let (mut context, mut bytes, mut part) = (Context::new(&SHA256), 0, vec![0; PART]);
     loop {

@@ -58,6 +58,7 @@ pub use broker::{Access, BrokerUrl, Labels, parse_label};
 pub use cluster::Cluster;
 pub use error::ClusterError;
 pub use faults::Faults;
+pub use files::hash_of;
 pub use link::{Link, Receive, Send};
 pub use messages::AgentFacts;
 pub use nats_agent::{NatsAgent, serve_nats};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use dnsdyno_cluster::hash_of;
 use dnsdyno_record::open_regular;
 use dnsdyno_text::shown;
-use sha2::{Digest, Sha256};
 use ssh_key::{HashAlg, PublicKey, SshSig};
 
 use crate::cmd::report::named;
@@ -59,9 +59,8 @@ fn read_key(path: &Path) -> anyhow::Result<PublicKey> {
 
 /// Why the file is not what was signed with this key; `None` if it is.
 fn difference(file: &Path, key: &PublicKey) -> anyhow::Result<Option<String>> {
-    let content = open_regular(file).with_context(|| format!("cannot open {}", named(file)))?;
-    let sums_path = file.with_file_name(SUMS);
-    let sums = read(&sums_path, SUMS_MAX)?;
+    let (found, _) = hash_of(file).with_context(|| format!("cannot read {}", named(file)))?;
+    let sums = read(&file.with_file_name(SUMS), SUMS_MAX)?;
     let signature = read(&file.with_file_name(SIGNATURE), KEY_MAX)?;
     // Before a byte of the list is interpreted.
     if let Err(why) =
@@ -73,7 +72,6 @@ fn difference(file: &Path, key: &PublicKey) -> anyhow::Result<Option<String>> {
     let Some(signed) = sum_of(&sums, name) else {
         return Ok(Some(format!("{SUMS} does not have its name; was the file renamed?")));
     };
-    let found = sha256(content).with_context(|| format!("cannot read {}", named(file)))?;
     Ok((found != signed).then(|| format!("its SHA-256 is {found}, and {signed} was signed")))
 }
 
@@ -86,20 +84,6 @@ fn sum_of(sums: &[u8], name: &[u8]) -> Option<String> {
         let is_sum = sum.iter().all(u8::is_ascii_hexdigit);
         (is_sum && listed == name).then(|| String::from_utf8_lossy(sum).to_ascii_lowercase())
     })
-}
-
-fn sha256(mut content: impl Read) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match content.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => hash.update(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The bytes of a file that has at most so many.
@@ -149,9 +133,5 @@ mod tests {
         for name in ["z.deb", "w.deb", ".deb", "deb", "", "x.deb\n"] {
             assert_eq!(of(name), None, "{name:?}");
         }
-        assert_eq!(
-            sha256(&b"abc"[..]).unwrap(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
     }
 }

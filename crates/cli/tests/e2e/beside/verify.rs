@@ -94,10 +94,10 @@ fn what_cannot_be_read_is_refused() {
         ("verify one.deb --key bytes.pub", &["bytes.pub", "utf-8"]),
         ("verify one.deb --key rsa.pub", &["rsa.pub", "ssh-ed25519"]),
         ("verify one.deb --key ecdsa.pub", &["ecdsa.pub", "ssh-ed25519"]),
-        ("verify absent.deb --key release.pub", &["cannot open absent.deb", "No such file"]),
+        ("verify absent.deb --key release.pub", &["cannot read absent.deb", "No such file"]),
         ("verify alone/one.deb --key release.pub", &["cannot read alone/SHA256SUMS", "No such file"]),
         ("verify wide/one.deb --key release.pub", &["wide/SHA256SUMS", "more than 1048576 bytes"]),
-        ("verify pipe --key release.pub", &["cannot open pipe", "not a regular file"]),
+        ("verify pipe --key release.pub", &["cannot read pipe", "not a regular file"]),
         ("verify . --key release.pub", &["not a regular file"]),
     ] {
         let ran = work.dnsdyno(words).gives(2).says(said);
