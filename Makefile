@@ -42,12 +42,12 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 check: scripts-ready ## Format, lints, layers, circles, links of documents, schema, types of the page, licences, in-kernel programs, the page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
-	$(CARGO) run --quiet --locked --package xtask -- layers
-	$(CARGO) run --quiet --locked --package xtask -- circles
-	$(CARGO) run --quiet --locked --package xtask -- tidy
-	$(CARGO) run --quiet --locked --package xtask -- book
-	$(CARGO) run --quiet --locked --package xtask -- schema --check
-	$(CARGO) run --quiet --locked --package xtask -- page-types --check
+	CARGO='$(CARGO)' scripts/xtask layers
+	CARGO='$(CARGO)' scripts/xtask circles
+	CARGO='$(CARGO)' scripts/xtask tidy
+	CARGO='$(CARGO)' scripts/xtask book
+	CARGO='$(CARGO)' scripts/xtask schema --check
+	CARGO='$(CARGO)' scripts/xtask page-types --check
 	scripts/check-licences
 	scripts/build-ebpf --check
 	scripts/build-web --check

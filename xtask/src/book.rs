@@ -1,9 +1,9 @@
 //! The book: `docs/SUMMARY.md` has each document once, and every link of a document leads to something.
 //!
-//! `cargo run -p xtask -- book` checks both in the sources;
-//! `cargo run -p xtask -- book --sources FOLDER` writes what mdBook reads: the chapters where they are in the
+//! `scripts/xtask book` checks both in the sources;
+//! `scripts/xtask book --sources FOLDER` writes what mdBook reads: the chapters where they are in the
 //! repository, the files that they link to, and a summary whose paths begin at the root;
-//! `cargo run -p xtask -- book --built FOLDER` checks the links of the pages that mdBook has made of it.
+//! `scripts/xtask book --built FOLDER` checks the links of the pages that mdBook has made of it.
 
 mod html;
 mod markdown;
@@ -34,7 +34,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> anyhow::Result<Vec<Strin
             Ok(findings)
         }
         ["--built", folder] => html::check(Path::new(folder)),
-        _ => anyhow::bail!("usage: cargo run -p xtask -- book [--sources FOLDER | --built FOLDER]"),
+        _ => anyhow::bail!("usage: scripts/xtask book [--sources FOLDER | --built FOLDER]"),
     }
 }
 

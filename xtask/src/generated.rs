@@ -11,7 +11,7 @@ pub(crate) fn keep(root: &Path, command: &str, made: &[(&str, String)]) -> anyho
         let path = root.join(name);
         let is_current = fs::read_to_string(&path).is_ok_and(|there| there == *text);
         if is_check && !is_current {
-            findings.push(format!("{name} is out of date: run cargo run -p xtask -- {command}"));
+            findings.push(format!("{name} is out of date: run scripts/xtask {command}"));
         } else if !is_current {
             fs::write(&path, text)?;
         }

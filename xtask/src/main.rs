@@ -1,11 +1,11 @@
 //! The project's own checks: rules of ARCHITECTURE.md that the compiler does not check.
 //!
-//! `cargo run -p xtask -- layers` checks the dependencies between crates;
-//! `cargo run -p xtask -- circles` finds circular imports between the files of a crate;
-//! `cargo run -p xtask -- tidy` checks the rules for source files, and the sizes of files and functions;
-//! `cargo run -p xtask -- schema` writes the schema of the record, `--check` only checks that it is up to date;
-//! `cargo run -p xtask -- book` checks the links of the documents, and that each is a chapter of the book;
-//! `cargo run -p xtask -- page-types` writes the types of the page's data in TypeScript, with `--check` likewise.
+//! `scripts/xtask layers` checks the dependencies between crates;
+//! `scripts/xtask circles` finds circular imports between the files of a crate;
+//! `scripts/xtask tidy` checks the rules for source files, and the sizes of files and functions;
+//! `scripts/xtask schema` writes the schema of the record, `--check` only checks that it is up to date;
+//! `scripts/xtask book` checks the links of the documents, and that each is a chapter of the book;
+//! `scripts/xtask page-types` writes the types of the page's data in TypeScript, with `--check` likewise.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("schema") => schema::run(&root())?,
         Some("page-types") => page_types::run(&root())?,
         _ => anyhow::bail!(
-            "usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | book [--sources FOLDER | --built FOLDER] \
+            "usage: scripts/xtask layers | circles [FOLDER] | tidy | book [--sources FOLDER | --built FOLDER] \
              | schema [--check] | page-types [--check]"
         ),
     };

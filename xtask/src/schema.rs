@@ -93,7 +93,7 @@ fn kind(property: &Value) -> String {
 const SCHEMA: &str = "docs/formats/run.schema.json";
 const SUMMARY: &str = "docs/formats/summary.schema.json";
 const PAGE: &str = "docs/formats/run.md";
-const BEGIN: &str = "<!-- Written by `cargo run -p xtask -- schema`. -->";
+const BEGIN: &str = "<!-- Written by `scripts/xtask schema`. -->";
 const END: &str = "<!-- End of what is written. -->";
 
 #[cfg(test)]

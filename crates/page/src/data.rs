@@ -1,5 +1,5 @@
 //! The data of a page. `web/src/data/types.ts` is generated from these types and their comments by
-//! `cargo run -p xtask -- page-types`; a comment that ends with "One of" and words in backticks says which texts a
+//! `scripts/xtask page-types`; a comment that ends with "One of" and words in backticks says which texts a
 //! property has.
 //!
 //! The page has one `<script type="application/json" id="page-data">` with a [`PageData`], and for each run one

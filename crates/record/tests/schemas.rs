@@ -120,7 +120,7 @@ fn a_value_of_another_type_is_refused() {
 #[test]
 fn the_schema_file_is_up_to_date() {
     let written: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
-    assert!(written == dnsdyno_record::schema::run_schema(), "run cargo run -p xtask -- schema");
+    assert!(written == dnsdyno_record::schema::run_schema(), "run scripts/xtask schema");
 }
 
 /// Forbids additional properties in every object.

@@ -91,5 +91,5 @@ fn an_unknown_key_and_a_missing_one_do_not_follow_the_schema() {
 #[test]
 fn the_published_schema_is_that_of_this_version() {
     let published: Value = serde_json::from_str(SUMMARY_SCHEMA).unwrap();
-    assert!(published == summary_schema(), "run cargo run -p xtask -- schema");
+    assert!(published == summary_schema(), "run scripts/xtask schema");
 }
