@@ -56,6 +56,7 @@ pub(crate) enum Purpose {
     Asked,
     AskedKind,
     AskedLabel,
+    Key,
     Repeated,
 }
 

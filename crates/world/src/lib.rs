@@ -41,6 +41,7 @@ mod serve;
 mod servers;
 mod shares;
 mod sign;
+mod signing;
 mod tcp;
 mod transport;
 mod tree;

@@ -1,44 +1,34 @@
-//! Signatures: made when they are asked for, and kept.
+//! Signatures, made when they are asked for: that takes no longer than it would to keep and find them.
 //!
-//! A signature is kept by what it signs, so it is right whatever else has changed; the octets are those of RFC 4034
-//! §3.1.8.1. They are valid from 2020 to 2037, whatever the time is: the same seed gives the same octets.
-
-use std::sync::{Arc, OnceLock};
+//! What is signed are the octets of RFC 4034 §3.1.8.1. Signatures are valid from 2020 to 2037, whatever the time is:
+//! the same seed gives the same octets.
 
 use bytes::Bytes;
-use domain::base::iana::{Class, Rtype, SecurityAlgorithm};
+use domain::base::iana::{Class, Rtype};
 use domain::base::rdata::ComposeRecordData;
 use domain::base::{Record, Ttl};
-use domain::rdata::Dnskey;
 use domain::rdata::dnssec::{ProtoRrsig, Timestamp};
 
 use crate::answer::{Proof, Reply, ReplyKind};
 use crate::denial::{Denial, nsec3param};
-use crate::kept::Kept;
-use crate::keys::{Key, ZoneKeys, idle_keys};
+use crate::keys::{Key, Keys, algorithm};
 use crate::name::{Name, labels};
 use crate::rrset::{Data, RrSet};
+use crate::signing::Nonces;
 use crate::tree::{Hierarchy, Zone};
 
 /// Adds keys, proofs and signatures to answers.
 #[derive(Debug)]
 pub(crate) struct Signer {
-    keys: Kept<Name, Option<Arc<ZoneKeys>>>,
-    /// By the first half of the digest of what is signed.
-    signatures: Kept<[u8; 16], Bytes>,
+    keys: Keys,
+    nonces: Nonces,
     denial: Denial,
-    /// Those that sign nothing, of each algorithm; made when they are asked for.
-    idle: [OnceLock<Vec<Dnskey<Bytes>>>; 2],
 }
 
 impl Signer {
-    pub(crate) fn new() -> Signer {
-        Signer {
-            keys: Kept::new(KEYS),
-            signatures: Kept::new(SIGNATURES),
-            denial: Denial::new(),
-            idle: Default::default(),
-        }
+    /// The signer of a world, by its seed.
+    pub(crate) fn new(seed: u64) -> Signer {
+        Signer { keys: Keys::new(seed), nonces: Nonces::new(seed), denial: Denial::new() }
     }
 
     /// Completes an answer: records that only signed zones have, and where the client wants them, proofs and
@@ -104,36 +94,27 @@ impl Signer {
 
     /// The record of a child in its parent.
     pub(crate) fn ds(&self, hierarchy: &Hierarchy, child: &Zone) -> RrSet {
-        let ds = self.keys(hierarchy, child).and_then(|keys| keys.ds(&child.apex));
+        let ds = self.keys.of(hierarchy, child).and_then(|keys| keys.ds(&child.apex));
         RrSet::new(&child.apex, Rtype::DS, DS_TTL_S, ds.map(Data::Ds).into_iter().collect())
     }
 
     /// The keys of a zone.
     pub(crate) fn dnskey(&self, hierarchy: &Hierarchy, zone: &Zone) -> RrSet {
-        let keys = self.keys(hierarchy, zone);
+        let keys = self.keys.of(hierarchy, zone);
         let mut records: Vec<_> = keys.iter().flat_map(|keys| keys.records()).collect();
-        if let Some(first) = records.first().filter(|_| hierarchy.has_large_keys(zone)).cloned() {
-            let algorithm = first.algorithm();
-            let idle = &self.idle[usize::from(algorithm == SecurityAlgorithm::ED25519)];
-            let make = || idle_keys(hierarchy.rules.options.seed, algorithm, IDLE_KEYS);
-            records.extend(idle.get_or_init(make).iter().cloned());
+        if hierarchy.has_large_keys(zone) {
+            records.extend(self.keys.idle(algorithm(hierarchy, zone)).cloned());
         }
         RrSet::new(&zone.apex, Rtype::DNSKEY, DNSKEY_TTL_S, records.into_iter().map(Data::Dnskey).collect())
     }
 
-    fn keys(&self, hierarchy: &Hierarchy, zone: &Zone) -> Option<Arc<ZoneKeys>> {
-        self.keys.get(&zone.apex, || ZoneKeys::derive(hierarchy, zone).map(Arc::new))
-    }
-
     /// The RRSIG records of a set.
     fn signature(&self, hierarchy: &Hierarchy, zone: &Zone, set: &RrSet) -> Option<RrSet> {
-        let keys = self.keys(hierarchy, zone)?;
-        let key = if set.rtype == Rtype::DNSKEY { &keys.key_signing } else { keys.for_records() };
+        let keys = self.keys.of(hierarchy, zone)?;
+        let key = if set.rtype == Rtype::DNSKEY { keys.key_signing } else { keys.for_records() };
         let (head, octets) = signed_octets(zone, key, set)?;
-        let digest = ring::digest::digest(&ring::digest::SHA256, &octets);
-        let at = *digest.as_ref().first_chunk()?;
-        let signature = self.signatures.get(&at, || key.sign(&octets));
-        let record = head.into_rrsig(signature).ok()?;
+        let signature = self.nonces.sign(&key.secret, &octets);
+        let record = head.into_rrsig(Bytes::copy_from_slice(&signature)).ok()?;
         Some(RrSet::new(&set.owner, Rtype::RRSIG, set.ttl_s, vec![Data::Rrsig(record)]))
     }
 }
@@ -181,26 +162,18 @@ const EXPIRATION: u32 = 2_145_830_400;
 const DS_TTL_S: u32 = 86_400;
 const DNSKEY_TTL_S: u32 = 3_600;
 
-/// Zones whose keys are kept, at least: about 600 octets each.
-const KEYS: usize = 10_000;
-
-/// Signatures that are kept, at least: about 150 octets each, so 15 to 30 MB.
-const SIGNATURES: usize = 100_000;
-
-/// Keys that sign nothing in a zone with the fault of too many: with 32 octets each they are more than 1,232.
-const IDLE_KEYS: u8 = 30;
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use domain::base::iana::SecurityAlgorithm;
     use domain::base::{Message, ParsedName};
     use domain::crypto::common::PublicKey;
-    use domain::rdata::{AllRecordData, Ds, Nsec, Nsec3, Rrsig};
-    use ed25519_dalek::{Verifier, VerifyingKey};
+    use domain::rdata::{AllRecordData, Dnskey, Ds, Nsec, Nsec3, Rrsig};
     use ring::digest::{SHA256, digest};
 
     use super::*;
+    use crate::keys::IDLE_KEYS;
     use crate::name::{below, lower, suffix, text};
     use crate::options::tests::options;
     use crate::resolver::{ParsedRecord, Resolver, answer, records};
@@ -368,8 +341,7 @@ mod tests {
         ds.key_tag() == key.key_tag() && ds.digest().as_ref() == digest(&SHA256, &octets).as_ref()
     }
 
-    /// Puts together what was signed from the records of a message, and verifies it: with `ring` what `p256` has
-    /// signed, and with `ed25519-dalek` what `ring` has.
+    /// Puts together what was signed from the records of a message, and verifies it, with `ring`.
     fn verify_set(apex: &Name, keys: &[Dnskey<Bytes>], found: &[ParsedRecord], owner: &Name, rtype: Rtype) {
         let of_owner = || found.iter().filter(|record| record.owner() == owner);
         let signature = of_owner().find_map(|record| match record.data() {
@@ -402,18 +374,7 @@ mod tests {
         rows.sort_by(|a, b| a[source.len() + 10..].cmp(&b[source.len() + 10..]));
         rows.iter().for_each(|row| octets.extend_from_slice(row));
         let is_valid = keys.iter().filter(|key| key.key_tag() == signature.key_tag()).any(|key| {
-            match key.public_key().len() {
-                32 => {
-                    let public =
-                        VerifyingKey::from_bytes(key.public_key().as_ref().try_into().unwrap()).unwrap();
-                    let octets64 = signature.signature().as_ref().try_into().unwrap();
-                    public.verify(&octets, &ed25519_dalek::Signature::from_bytes(octets64)).is_ok()
-                }
-                _ => PublicKey::from_dnskey(key)
-                    .unwrap()
-                    .verify(&octets, signature.signature().as_ref())
-                    .is_ok(),
-            }
+            PublicKey::from_dnskey(key).unwrap().verify(&octets, signature.signature().as_ref()).is_ok()
         });
         assert!(is_valid, "{} {rtype}: the signature of {} is not valid", text(owner), text(apex));
     }
@@ -580,9 +541,9 @@ mod tests {
         let length = resolver.answers.pop().unwrap().2.as_slice().len();
         assert!(found.count == 1 + usize::from(IDLE_KEYS) && length > 1_232, "{length}");
         assert!(!hierarchy.has_large_keys(&hierarchy.root()));
-        for key in idle_keys(1, SecurityAlgorithm::ECDSAP256SHA256, IDLE_KEYS) {
+        for key in Keys::new(1).idle(SecurityAlgorithm::ECDSAP256SHA256) {
             let point = [&[4], key.public_key().as_ref()].concat();
-            assert!(p256::ecdsa::VerifyingKey::from_sec1_bytes(&point).is_ok(), "it is not of the curve");
+            assert!(p256::PublicKey::from_sec1_bytes(&point).is_ok(), "it is not of the curve");
         }
     }
 }

@@ -75,7 +75,8 @@ impl World {
 
     /// A world of a hierarchy.
     pub(crate) fn of(hierarchy: Hierarchy) -> World {
-        World { hierarchy, signer: Signer::new() }
+        let signer = Signer::new(hierarchy.rules.options.seed);
+        World { hierarchy, signer }
     }
 
     /// How many addresses of IPv4 have a server.
