@@ -113,7 +113,7 @@ const SHARED: f64 = 0.1;
 const COLUMNS: [(&str, &str); 3] = [
     ("queries_out_per_query", "queries out/query = world queries / queries"),
     ("cache_hits", "cache hits = server cache.hits / server cache.hits + server cache.misses"),
-    ("world_cpu", "CPU of the world = world cpu_ns / s"),
+    ("world_cpu_ns_per_s", "CPU of the world = world cpu_ns / s"),
 ];
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
             .collect();
         let figures: Vec<_> = figures.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
         let expected =
-            [("queries_out_per_query", "2.50"), ("cache_hits", "99.00 %"), ("world_cpu", "25.00 %")];
+            [("queries_out_per_query", "2.50"), ("cache_hits", "99.00 %"), ("world_cpu_ns_per_s", "25.00 %")];
         assert_eq!(figures, expected);
     }
 

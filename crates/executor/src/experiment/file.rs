@@ -251,11 +251,14 @@ impl File {
 /// The first key of a file that is not known.
 fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     let known = fields_of::<File>();
-    let known: Vec<&str> = known.iter().copied().filter(|key| is_whole || *key != "full").collect();
+    let known: Vec<&str> =
+        known.iter().copied().filter(|key| is_whole || !["full", "format"].contains(key)).collect();
     let config = fields_of::<Config>();
     let server: Vec<&str> = ["name", "variant", "start"].iter().chain(config).copied().collect();
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
-    let options = fields_of::<Draft>();
+    // The format is that of the whole file, not of the runs.
+    let options: Vec<&str> = fields_of::<Draft>().iter().copied().filter(|key| *key != "format").collect();
+    let options = options.as_slice();
     let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(options).copied().collect();
     let in_file = Unknown::first("the file", file, &known);
     let in_file = in_file.map(|unknown| {

@@ -42,6 +42,15 @@ fn a_file_of_a_newer_format_is_refused_before_its_keys_are_looked_at() {
     assert!(said.contains("it has format 2, and this dnsdyno reads up to format 1"), "{said}");
     let said = file("format = '1'").err().unwrap();
     assert!(said.contains("a number from 1 to 1"), "{said}");
+    for table in [
+        "[run]\nformat = 1",
+        "[full]\nformat = 1",
+        "[full.run]\nformat = 1",
+        "[[load]]\nname='l'\nformat = 1",
+    ] {
+        let said = setup(&format!("{NSD}{LOAD}{table}"), false).err().unwrap();
+        assert!(said.contains("has no key `format`"), "{said}");
+    }
 }
 
 const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
@@ -180,7 +189,11 @@ fn a_resolver_names_the_helper_from_whose_root_it_resolves() {
     let Kind::Started(how) = &setup.subjects[0] else { panic!("it is started") };
     assert_eq!(how.hierarchy.as_deref(), Some("world"));
     let keys: Vec<&str> = setup.design.columns.iter().map(|column| column.key.as_str()).collect();
-    assert_eq!(keys, ["queries_out_per_query", "cache_hits", "world_cpu"], "those that a world can fill");
+    assert_eq!(
+        keys,
+        ["queries_out_per_query", "cache_hits", "world_cpu_ns_per_s"],
+        "those that a world can fill"
+    );
     let refused = [
         ("unbound", "hierarchy = \"word\"", "no helper before it has this name"),
         ("unbound", "hierarchy = \"world\"\nstub = \"world\"", "remove one of them"),
