@@ -40,6 +40,7 @@ fn is_about_loss_alone(doubt: &Warning) -> bool {
         Warning::SendsMissing { .. }
             | Warning::SendsVanished { .. }
             | Warning::SendsDropped { .. }
+            | Warning::ResponsesDropped { .. }
             | Warning::SocketDrops { .. }
             | Warning::AnswersInFragments { .. }
             | Warning::BurstsLost { .. }

@@ -475,6 +475,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             // The caller, which opened the transports, adds what concerns the interface.
             interface_packets: None,
             interface_send_drops: 0,
+            interface_receive_drops: 0,
             datagrams_only: false,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
             connection_waits: closings().map(|closing| closing.connection_waits).sum(),

@@ -31,6 +31,9 @@ pub struct Evidence {
     /// Packets that this interface dropped before sending, including those of other programs; 0 where unknown, and in a
     /// record of before it was written.
     pub interface_send_drops: u64,
+    /// Received packets that this interface dropped, likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub interface_receive_drops: u64,
     /// Whether every query was sent in its own UDP datagram. Over TCP, TLS and QUIC a packet may contain several.
     pub datagrams_only: bool,
     /// Length of the run until its last query ended, in nanoseconds.
@@ -92,6 +95,7 @@ impl Evidence {
         more(&mut self.socket_drops, other.socket_drops);
         more(&mut self.fragments, other.fragments);
         more(&mut self.interface_send_drops, other.interface_send_drops);
+        more(&mut self.interface_receive_drops, other.interface_receive_drops);
         more(&mut self.id_waits, other.id_waits);
         more(&mut self.connection_waits, other.connection_waits);
         more(&mut self.reader_waits, other.reader_waits);

@@ -112,7 +112,16 @@ fn lost_here(sum: &Tally, evidence: &Evidence) -> impl Iterator<Item = Warning> 
     let (packets, fragments) = (evidence.socket_drops, evidence.fragments);
     let drops = (packets > 0).then_some(Warning::SocketDrops { packets, timed_out });
     let fragments = (fragments > 0).then_some(Warning::AnswersInFragments { fragments, timed_out });
-    unsent_here(sum, evidence, timed_out).into_iter().chain(drops).chain(fragments)
+    let unsent = unsent_here(sum, evidence, timed_out).into_iter();
+    unsent.chain(unreceived_here(evidence, timed_out)).chain(drops).chain(fragments)
+}
+
+/// Whether a large part of the loss may be responses among the received packets that the interface has dropped. Some
+/// drivers count there what no program of the host wants, so few say nothing.
+fn unreceived_here(evidence: &Evidence, timed_out: u64) -> Option<Warning> {
+    let packets = evidence.interface_receive_drops;
+    let is_large = packets.min(timed_out) >= FEWEST_LOST && packets >= timed_out / LOST_PART;
+    (evidence.datagrams_only && is_large).then_some(Warning::ResponsesDropped { packets, timed_out })
 }
 
 /// Whether queries may be among the packets that the interface has dropped before sending. Those of other programs are
@@ -226,6 +235,7 @@ mod tests {
         fragments: 0,
         interface_packets: None,
         interface_send_drops: 0,
+        interface_receive_drops: 0,
         datagrams_only: true,
         lasted_ns: SECOND_NS,
         id_waits: 0,
@@ -280,6 +290,20 @@ mod tests {
         assert_eq!(names(&sum, &dropped).0, ["sends_dropped"]);
         let sent_again = Evidence { datagrams_only: false, ..dropped };
         assert_eq!(names(&sum, &sent_again).0, [""; 0], "TCP has sent them again");
+    }
+
+    #[test]
+    fn packets_that_the_interface_dropped_on_receipt_are_a_doubt_where_they_are_a_large_part_of_the_loss() {
+        let mut sum = sum_with_lateness(2_000);
+        let dropped = |packets| Evidence { interface_receive_drops: packets, datagrams_only: true, ..OK };
+        assert_eq!(names(&sum, &dropped(300)).0, [""; 0], "all were answered");
+        sum.ends.timed_out += 200;
+        assert_eq!(names(&sum, &dropped(19)).0, [""; 0], "less than a tenth");
+        assert_eq!(names(&sum, &dropped(20)).0, ["responses_dropped"]);
+        let sent_again = Evidence { datagrams_only: false, ..dropped(20) };
+        assert_eq!(names(&sum, &sent_again).0, [""; 0], "TCP has sent them again");
+        sum.ends.timed_out -= 191;
+        assert_eq!(names(&sum, &dropped(300)).0, [""; 0], "nine are chance");
     }
 
     #[test]

@@ -68,6 +68,13 @@ pub enum Warning {
         /// Queries that timed out in the same run.
         timed_out: u64,
     },
+    /// The interface dropped packets that it had received.
+    ResponsesDropped {
+        /// Packets dropped on receipt, including those of other programs.
+        packets: u64,
+        /// Queries that timed out in the same run.
+        timed_out: u64,
+    },
     /// The kernel dropped responses, because we did not read them in time.
     SocketDrops {
         /// Packets dropped at our sockets; a lower bound, because the kernel may have joined several.
@@ -196,6 +203,7 @@ impl Warning {
             Warning::SendsMissing { .. } => "sends_missing",
             Warning::SendsVanished { .. } => "sends_vanished",
             Warning::SendsDropped { .. } => "sends_dropped",
+            Warning::ResponsesDropped { .. } => "responses_dropped",
             Warning::SocketDrops { .. } => "socket_drops",
             Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
@@ -246,6 +254,9 @@ impl Warning {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
             }
             Warning::SendsDropped { .. } => "a queue was full: enlarge it (`ethtool -G`) or lower the rate",
+            Warning::ResponsesDropped { .. } => {
+                "a ring or a queue was full: see `dnsdyno doctor`, or lower the rate"
+            }
             Warning::SocketDrops { .. } => {
                 "these losses are not the server's: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
@@ -329,6 +340,9 @@ fn figures(warning: &Warning) -> String {
             format!("sends vanished: the kernel accepted {taken}, but the interface sent {sent}")
         }
         Warning::SendsDropped { packets, timed_out } => sends_dropped(*packets, *timed_out),
+        Warning::ResponsesDropped { packets, timed_out } => {
+            dropped("responses dropped: the interface received and dropped", *packets, *timed_out)
+        }
         Warning::SocketDrops { packets, timed_out } => {
             dropped("socket drops: our own sockets dropped at least", *packets, *timed_out)
         }
@@ -476,6 +490,7 @@ mod tests {
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SendsVanished { taken: 900, packets: 7 },
             Warning::SendsDropped { packets: 80, timed_out: 81 },
+            Warning::ResponsesDropped { packets: 82, timed_out: 83 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },
             Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },

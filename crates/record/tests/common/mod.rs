@@ -320,6 +320,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             fragments: 5,
             interface_packets: Some(7),
             interface_send_drops: 2,
+            interface_receive_drops: 4,
             datagrams_only: true,
             lasted_ns: to_ns,
             id_waits: 0,
