@@ -966,6 +966,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand serve" -l listen -d 'Add
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand serve" -l host -d 'Another name by which browsers may ask for it, such as that of this host; may be repeated' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -s s -l server -d 'The server that the load is for: looks at the interface and the family of addresses, too. Nothing is sent to it' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -l source-prefix -l sources -d 'The networks that the load is to be sent from, as for a run: looks whether this host takes packets to them' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -l json -d 'Print one JSON object, with every fact that was found'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand respond" -s l -l listen -d 'Address and port for UDP and TCP; port 0 chooses a free one; may be repeated' -r

@@ -346,7 +346,7 @@ impl Session {
     /// Looks at this host for a doctor, which takes a second; nothing while it makes a run, which this would disturb.
     /// Whoever asks again meanwhile waits: at a broker anyone may ask.
     fn examine(&self) {
-        let facts = self.is_free().then(|| host_facts(None).ok()).flatten();
+        let facts = self.is_free().then(|| host_facts(None, None).ok()).flatten();
         self.outbox.message(&Report::Examined { facts });
     }
 

@@ -36,6 +36,7 @@ pub fn gather(needs: &Needs, look_for: Duration) -> Result<Facts, ReadError> {
     let mut facts = of_files(&before, &after);
     interface::of(needs, &after, &mut facts);
     network::tcp_buffers(needs, &after, &mut facts);
+    network::source_routes(needs, &mut facts);
     cpu::quota(Cgroup::of(&mut LocalFiles, "/proc/self")?.as_ref(), &mut facts);
     facts.number("clock.read_ns", Some(cpu::clock_read_ns()));
     let (receive, send) = (needs.receive_buffer_bytes, needs.send_buffer_bytes);

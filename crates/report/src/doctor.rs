@@ -217,7 +217,8 @@ mod tests {
     }
 
     /// A host on which every fact is known and nothing matters.
-    const HEALTHY: [&str; 66] = [
+    const HEALTHY: [&str; 67] = [
+        "sources.unrouted=0",
         "program.build=release",
         "cpu.governor=performance",
         "cpu.frequency_limit_percent=100",
@@ -287,7 +288,7 @@ mod tests {
     ];
 
     /// What makes each rule speak, on an otherwise healthy host.
-    const ILL: [(&str, &[&str]); 46] = [
+    const ILL: [(&str, &[&str]); 47] = [
         ("debug-build", &["program.build=debug"]),
         ("cpu-governor", &["cpu.governor=performance, powersave"]),
         ("cpu-frequency-limit", &["cpu.frequency_limit_percent=66"]),
@@ -333,6 +334,10 @@ mod tests {
         ("memory", &["memory.available_bytes=100000000"]),
         ("swapping", &["memory.swapped_pages=8"]),
         ("ipv6", &["need.ipv6=1", "ipv6.addresses=0"]),
+        (
+            "source-routes",
+            &["sources.unrouted=2", "sources.networks=10.77.0.0/16 10.78.0.0/16", "sources.family=-4"],
+        ),
         ("af-xdp", &["xdp.possible=0", "xdp.why_not=this user lacks CAP_BPF"]),
     ];
 

@@ -71,7 +71,8 @@ fn source_ends(plan: &Plan, sources: &Sources, clients: usize) -> SourceEnds {
     let ends: Arc<[(IpAddr, u16)]> = (0..clients).map(end).collect();
     let limits = sources.networks().flat_map(|network| {
         let used = || ends.iter().map(|(address, _)| *address).filter(|address| network.contains(*address));
-        let limit = |address| SourceLimit { address, network: network.first, length: network.length };
+        let whole = network.network();
+        let limit = |address| SourceLimit { address, network: whole.first, length: whole.length };
         [used().min(), used().max()].into_iter().flatten().map(limit).collect::<Vec<_>>()
     });
     let limits = limits.collect();

@@ -1,5 +1,7 @@
 //! What a run asks of its host.
 
+use std::net::IpAddr;
+
 /// What a run would need.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
@@ -11,4 +13,6 @@ pub struct Needs {
     pub receive_buffer_bytes: u64,
     /// The send buffer that it asks for, for each socket of UDP; a connection should be able to get as much.
     pub send_buffer_bytes: u64,
+    /// The networks of its source addresses, each by its lowest address and its length.
+    pub sources: Vec<(IpAddr, u8)>,
 }

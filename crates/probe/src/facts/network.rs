@@ -1,9 +1,10 @@
 //! Sockets, their buffers, ports, and tables of the kernel.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 
 use dnsdyno_measure::Facts;
+use dnsdyno_sys::netlink::route::route_to;
 
 use super::needs::Needs;
 use super::values::{number, word};
@@ -63,6 +64,24 @@ pub(super) fn tcp_buffers(needs: &Needs, files: &Files, facts: &mut Facts) {
         }
     }
 }
+
+/// The networks of source addresses that this host takes no packets to, of one family.
+pub(super) fn source_routes(needs: &Needs, facts: &mut Facts) {
+    // Where the kernel does not say it, the load will show it.
+    let is_unrouted =
+        |address| route_to(address, None).is_ok_and(|route| route.is_none_or(|route| !route.is_local));
+    let unrouted: Vec<_> = needs.sources.iter().filter(|(address, _)| is_unrouted(*address)).collect();
+    facts.number("sources.unrouted", Some(unrouted.len() as u64));
+    if let Some((address, _)) = unrouted.first() {
+        let text = |(address, length): &&(IpAddr, u8)| format!("{address}/{length}");
+        let networks: Vec<_> = unrouted.iter().take(MOST_NETWORKS).map(text).collect();
+        facts.text("sources.networks", Some(&networks.join(" ")));
+        facts.text("sources.family", Some(if address.is_ipv4() { "-4" } else { "-6" }));
+    }
+}
+
+/// Networks that are named at once, so that none is cut where a command is printed; the others follow at the next look.
+const MOST_NETWORKS: usize = 4;
 
 /// Whether AF_XDP can be used, as far as files say it.
 fn xdp(files: &Files, facts: &mut Facts) {

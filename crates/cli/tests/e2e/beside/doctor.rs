@@ -62,6 +62,7 @@ fn start_with(pair: &VethPair, finding: &Value) {
                 type_in(pair, &format!("sysctl -p {}", work.path("sysctl.conf").display()));
             }
             "/etc/udev/rules.d/90-dnsdyno.rules" => start_of_interface(pair, text),
+            "/etc/systemd/system/dnsdyno-sources.service" => start_of_service(pair, text),
             path => panic!("{path} is not known"),
         }
     }
@@ -84,6 +85,40 @@ fn start_of_interface(pair: &VethPair, rules: &str) {
             _ => panic!("{action} is not known"),
         }
     }
+}
+
+/// Does what a service of systemd does when it is started.
+fn start_of_service(pair: &VethPair, unit: &str) {
+    let unit = unit.replace("\\\n", " ");
+    let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    type_in(pair, &command.replace("$$", "$"));
+}
+
+#[test]
+fn networks_of_source_addresses_without_a_route_are_found_and_both_forms_of_the_cure_cure_it() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    type_in(&pair, "ip link set lo up; ip route add local 10.79.0.0/24 dev lo");
+    // The first addresses are not the lowest ones of their networks.
+    for (networks, unrouted) in [
+        ("10.77.0.9/24=3,10.79.0.9/24,10.78.0.0/16", "10.77.0.0/24 10.78.0.0/16"),
+        ("fd77::9/64", "fd77::/64"),
+    ] {
+        let words = format!("--source-prefix {networks}");
+        for do_cure in [cure, start_with] {
+            let examination = examined(&pair, &words);
+            let ill = finding(&examination, "source-routes").unwrap();
+            assert!(ill["finding"].as_str().unwrap().ends_with(unrouted), "{ill}");
+            do_cure(&pair, ill);
+            let examination = examined(&pair, &words);
+            assert_eq!(finding(&examination, "source-routes"), None);
+            let undo = format!("for network in {unrouted}; do ip route del local $network dev lo; done");
+            type_in(&pair, &undo);
+        }
+    }
+    assert_eq!(finding(&examined(&pair, ""), "source-routes"), None, "none are asked for");
 }
 
 /// A rule, what makes it speak, and a fact with its value then.
