@@ -254,9 +254,7 @@ impl Warning {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
             }
             Warning::SendsDropped { .. } => "a queue was full: enlarge it (`ethtool -G`) or lower the rate",
-            Warning::ResponsesDropped { .. } => {
-                "a ring or a queue was full: see `dnsdyno doctor`, or lower the rate"
-            }
+            Warning::ResponsesDropped { .. } => "a queue was full: see `dnsdyno doctor`, or lower the rate",
             Warning::SocketDrops { .. } => {
                 "these losses are not the server's: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
