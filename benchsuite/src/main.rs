@@ -35,6 +35,7 @@ mod traffic;
 mod usage;
 mod veth;
 mod windows;
+mod world;
 mod xdp;
 
 use std::path::PathBuf;
@@ -60,6 +61,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "cost", place: RIG, run: cost::run },
     Benchmark { name: "speed", place: LOOPBACK, run: speed::run },
     Benchmark { name: "memory", place: LOOPBACK, run: memory::run },
+    Benchmark { name: "world", place: LOOPBACK, run: world::run },
     Benchmark { name: "tcp-kept", place: CONNECTIONS, run: connections::tcp_kept },
     Benchmark { name: "tcp-each", place: CONNECTIONS, run: connections::tcp_each },
     Benchmark { name: "fallback", place: CONNECTIONS, run: connections::fallback },

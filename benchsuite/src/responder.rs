@@ -1,6 +1,5 @@
 //! The server: dnsdyno's own responder, or a real one started by the lab; both on the server's CPU.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use dnsdyno_lab::{Server, ServerOptions, ServerSpec};
 
 use crate::rig::{Call, Running};
 use crate::setting::Setting;
+use crate::usage::cpu_time;
 
 /// The name that selects dnsdyno's own.
 pub(crate) const OURS: &str = "respond";
@@ -108,18 +108,13 @@ impl Responder {
         &self.command
     }
 
-    /// CPU time that its threads have used so far. Forked processes are not included.
+    /// CPU time that its threads have used so far.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         let pid = match &self.process {
             Process::Ours(running) => running.id(),
             Process::Real(server) => server.pid(),
         };
-        let folder = format!("/proc/{pid}/task");
-        let threads = fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
-        // A thread may end between listing and reading.
-        let texts =
-            threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
-        Ok(Duration::from_nanos(texts.filter_map(|text| on_cpu_ns(&text)).sum()))
+        cpu_time(pid)
     }
 }
 
@@ -145,11 +140,6 @@ fn encrypted_ports(line: &str) -> Vec<(String, u16)> {
     ports.collect()
 }
 
-/// The first of the three numbers in `/proc/PID/task/TID/schedstat`.
-fn on_cpu_ns(schedstat: &str) -> Option<u64> {
-    schedstat.split_whitespace().next()?.parse().ok()
-}
-
 const READY_WITHIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -171,11 +161,5 @@ mod tests {
         assert_eq!(&ports[1..], [("dot".to_owned(), 46_189), ("doq".to_owned(), 41_091)]);
         assert_eq!(listening_line(&format!("{line}\nmore")).as_deref(), Some(line));
         assert_eq!(listening_line(line), None);
-    }
-
-    #[test]
-    fn the_cpu_time_of_a_thread_is_its_first_figure() {
-        assert_eq!(on_cpu_ns("123456 78 9\n"), Some(123_456));
-        assert_eq!(on_cpu_ns(""), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The resident memory and the open files of a running generator, read each second.
+//! The resident memory and the open files of a running generator, read each second, and the CPU time of a process.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -81,6 +81,21 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Extra time for a run to end.
 const GRACE: Duration = Duration::from_secs(60);
 
+/// CPU time that the threads of a process have used so far. Forked processes are not included.
+pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
+    let folder = format!("/proc/{pid}/task");
+    let threads = fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
+    // A thread may end between listing and reading.
+    let texts =
+        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
+    Ok(Duration::from_nanos(texts.filter_map(|text| on_cpu_ns(&text)).sum()))
+}
+
+/// The first of the three numbers in `/proc/PID/task/TID/schedstat`.
+fn on_cpu_ns(schedstat: &str) -> Option<u64> {
+    schedstat.split_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +112,11 @@ mod tests {
         let opened: Vec<_> = (0..100).map(|_| fs::File::open("/proc/self/stat").unwrap()).collect();
         let after = open_files(std::process::id(), 0);
         assert!(before > 0 && after >= before + opened.len() as u64 / 2, "{before} {after}");
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_thread_is_its_first_figure() {
+        assert_eq!(on_cpu_ns("123456 78 9\n"), Some(123_456));
+        assert_eq!(on_cpu_ns(""), None);
     }
 }

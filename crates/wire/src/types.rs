@@ -167,9 +167,12 @@ const NSAP_PTR: &str = "NSAP-PTR";
 mod tests {
     use super::*;
 
+    /// Of all numbers; an interpreter would take an hour.
+    const STEP: usize = if cfg!(miri) { 251 } else { 1 };
+
     #[test]
     fn every_type_name_reads_back_as_its_number_in_any_case() {
-        for rtype in 0..=u16::MAX {
+        for rtype in (0..=u16::MAX).step_by(STEP) {
             let name = type_name(rtype);
             assert_eq!(parse_type(&name), Some(rtype), "{name}");
             assert_eq!(parse_type(&name.to_lowercase()), Some(rtype), "{name}");
@@ -198,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_class_name_reads_back_as_its_number() {
-        for class in 0..=u16::MAX {
+        for class in (0..=u16::MAX).step_by(STEP) {
             assert_eq!(parse_class(&class_name(class)), Some(class));
         }
         assert_eq!(parse_class("ch"), Some(3));
