@@ -72,7 +72,13 @@ fn number<T: std::str::FromStr + PartialOrd + Default>(text: &str, name: &str) -
 fn rcodes(text: &str) -> Result<Vec<(String, u64)>, String> {
     let one = |part: &str| {
         let (name, count) = part.trim().split_once(' ').unwrap_or((part.trim(), ""));
-        number(count, name).map(|count| (name.to_owned(), count))
+        let is_word = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match number(count, name)? {
+            _ if !is_word(name) => {
+                Err(format!("\"{name}\" is no RCODE: give the output of dnsperf unchanged"))
+            }
+            count => Ok((name.to_owned(), count)),
+        }
     };
     text.split(',').filter(|part| !part.trim().is_empty()).map(one).collect()
 }

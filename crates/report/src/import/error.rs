@@ -28,7 +28,7 @@ pub enum ImportError {
         path: PathBuf,
     },
     /// Its format is known, and something is missing or wrong.
-    #[error("cannot read {}: {why}", named(path))]
+    #[error("cannot read {}: {}", named(path), shown(why, LONGEST_REASON))]
     Broken {
         /// The file.
         path: PathBuf,
@@ -52,3 +52,17 @@ fn named(path: &Path) -> String {
 
 /// Characters of a path, which no system exceeds.
 const LONGEST_PATH: usize = 4_096;
+
+/// Characters of a reason, which may quote the file.
+const LONGEST_REASON: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_of_a_file_does_not_act_on_a_terminal() {
+        let error = ImportError::Broken { path: "a".into(), why: "\"\u{1b}[2J\" is followed".to_owned() };
+        assert_eq!(error.to_string(), "cannot read a: \"\\u{1b}[2J\" is followed");
+    }
+}
