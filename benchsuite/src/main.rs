@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(choose(&["pacing".to_owned()]).unwrap()[0].name, "pacing");
         let place = choose(&[LOOPBACK.to_owned(), "speed".to_owned(), "cost".to_owned()]).unwrap();
         let names: Vec<&str> = place.iter().map(|benchmark| benchmark.name).collect();
-        assert_eq!(names, ["cost", "speed", "memory"]);
+        assert_eq!(names, ["cost", "speed", "memory", "world"]);
         let error = choose(&["sped".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("sped") && error.contains("sockets, mixed, xdp"), "{error}");
     }

@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn an_address_of_the_registry_and_the_port_are_read_from_what_the_world_prints() {
-        let explained = "x.com.\n  zone ., signed\n    a.dns-root.  127.64.0.1  60.1 ms anycast\n  zone com., signed\n    \
-                         a.dns-nic.com.   127.64.0.14   63.0 ms anycast\n";
+        let explained = "x.com.\n  zone ., signed\n    a.dns-root.  127.64.0.1  60.1 ms anycast\n  \
+                         zone com., signed\n    a.dns-nic.com.   127.64.0.14   63.0 ms anycast\n";
         assert_eq!(registry_of(explained), Some([127, 64, 0, 14].into()));
         assert_eq!(registry_of("x.org.\n"), None);
         let line = "world: 4,653 name servers in 127.64.0.0/10, port 5301, UDP and TCP; Ctrl-C to stop\n";

@@ -13,8 +13,8 @@ use tokio::runtime::Builder;
 
 /// Frames of a server, as answers to one query: an answer that both clients take is the same.
 ///
-/// Neither takes all that the other does: we end a connection after frames that `h2` passes over, and take no message of
-/// another content type; it checks fields of the response that no DNS message depends on.
+/// Neither takes all that the other does: we end a connection after frames that `h2` passes over, and take no message
+/// of another content type; it checks fields of the response that no DNS message depends on.
 pub fn http2_against_h2(frames: &[u8]) {
     let ours = http2_answers(frames);
     assert!(ours.len() <= 1, "one query has one answer");
