@@ -77,7 +77,9 @@ fn is_answered(rule: &Rule, query: &[u8]) {
         let additional = Additional::of(&response).expect("its records are whole");
         let end = additional.map(|record| record.expect("a whole record").end).last();
         assert!(end.is_none_or(|end| end == response.len()));
-        let most = edns_of(query).map_or(512, |edns| edns.size.max(512));
+        // The responder takes the size of an OPT record also where its options break off, which are not read here.
+        let without_edns = if query[10..12] == [0, 0] { 512 } else { u16::MAX };
+        let most = edns_of(query).map_or(without_edns, |edns| edns.size.max(512));
         assert!(via == Via::Tcp || response.len() <= usize::from(most), "{} octets", response.len());
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use dnsdyno_text::shown;
 use dnsdyno_zones::DataError;
 
 /// An error, with what to do about it.
@@ -13,7 +14,7 @@ pub enum WorldError {
     #[error("{0}")]
     Option(String),
     /// A line of the list of names cannot be used.
-    #[error("{}, line {line}: {why}", path.display())]
+    #[error("{}, line {line}: {}", path.display(), shown(why, LONGEST_REASON))]
     Line {
         /// The list.
         path: PathBuf,
@@ -68,5 +69,20 @@ impl WorldError {
             WorldError::Write(error) => error.is_bad_input(),
             _ => false,
         }
+    }
+}
+
+/// Characters of a reason, which may quote the file.
+const LONGEST_REASON: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_of_a_list_does_not_act_on_a_terminal() {
+        let error =
+            WorldError::Line { path: "list".into(), line: 2, why: "`A\u{1b}[2J` is not a type".to_owned() };
+        assert_eq!(error.to_string(), "list, line 2: `A\\u{1b}[2J` is not a type");
     }
 }
