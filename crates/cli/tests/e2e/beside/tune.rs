@@ -225,7 +225,7 @@ interval = "100ms"
 [[server]]
 name = "nsd"
 template = "nsd"
-cpu-quota = "10%"
+cpu-quota = "5%"
 
 [[load]]
 name = "beyond"
