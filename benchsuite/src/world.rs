@@ -23,7 +23,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let (mut bars, mut samples, mut commands, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (keys, share) in [("ECDSA P-256", "0%"), ("Ed25519", "100%")] {
         let call = Call::new(&setting.dnsdyno)
-            .words(&format!("world {WORLD} --share ed25519={share} --port 0"))
+            .words(&format!("world {WORLD} {PREFIX} --share ed25519={share} --port 0"))
             .on(&[setting.rig.server_cpu()]);
         commands.push(setting.rig.shown(&call));
         let mut rates = Vec::new();
@@ -101,7 +101,7 @@ fn questions(setting: &Setting) -> anyhow::Result<(IpAddr, usize)> {
         of_registry.first().and_then(|line| line.split(' ').next()).context("no name of the registry")?;
     fs::write(rig.work().join(QUESTIONS), of_registry.join("\n") + "\n")
         .context("cannot write the questions")?;
-    let call = Call::new(&setting.dnsdyno).words("world explain").words(WORLD_PREFIX).arg(first);
+    let call = Call::new(&setting.dnsdyno).words("world explain").words(PREFIX).arg(first);
     let explained = rig.run(&call, "explained", READY_WITHIN)?.stdout;
     Ok((registry_of(&explained).context("cannot read an address of the registry")?, of_registry.len()))
 }
@@ -117,9 +117,9 @@ fn port_of(stderr: &str) -> Option<u16> {
     stderr.split_once(", port ")?.1.split_once(',')?.0.parse().ok()
 }
 
-/// On addresses that need no route.
-const WORLD: &str = "--zones 1M --signed --rtt none --threads 1 --prefix 127.64.0.0/10";
-const WORLD_PREFIX: &str = "--prefix 127.64.0.0/10";
+const WORLD: &str = "--zones 1M --signed --rtt none --threads 1";
+/// Addresses that need no route.
+const PREFIX: &str = "--prefix 127.64.0.0/10";
 
 /// Of them about a fifth are of the largest registry.
 const ASKED: &str = "500k";

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use clap::Parser;
 use dnsdyno_responder::answer::{Reply, Via, answer};
 use dnsdyno_responder::{Echo, Rule, Zone};
-use dnsdyno_wire::{Additional, edns_of, encode_name, peek};
+use dnsdyno_wire::{Additional, TYPE_OPT, encode_name, peek};
 use dnsdyno_world::{World, WorldOptions};
 
 use crate::folder::{in_folder, write};
@@ -77,9 +77,10 @@ fn is_answered(rule: &Rule, query: &[u8]) {
         let additional = Additional::of(&response).expect("its records are whole");
         let end = additional.map(|record| record.expect("a whole record").end).last();
         assert!(end.is_none_or(|end| end == response.len()));
-        // The responder takes the size of an OPT record also where its options break off, which are not read here.
-        let without_edns = if query[10..12] == [0, 0] { 512 } else { u16::MAX };
-        let most = edns_of(query).map_or(without_edns, |edns| edns.size.max(512));
+        // The size of an OPT record counts also where its options break off.
+        let mut records = Additional::of(query).into_iter().flatten().map_while(Result::ok);
+        let opt = records.find(|record| record.rtype == TYPE_OPT);
+        let most = opt.map_or(512, |opt| opt.class.max(512));
         assert!(via == Via::Tcp || response.len() <= usize::from(most), "{} octets", response.len());
     }
 }

@@ -306,9 +306,10 @@ impl RecordingObserver<'_> {
         sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);
         sum.evidence.interface_packets = counts.map(|counts| counts.sent);
-        let dropped =
-            sum.interface.as_ref().map_or((0, 0), |counts| (counts.send_dropped, counts.receive_dropped));
-        (sum.evidence.interface_send_drops, sum.evidence.interface_receive_drops) = dropped;
+        if let Some(counts) = &sum.interface {
+            sum.evidence.interface_send_drops = counts.send_dropped;
+            sum.evidence.interface_receive_drops = counts.receive_dropped;
+        }
         sum.evidence.datagrams_only = self.datagrams_only;
         if sum.evidence.connects_without_port > 0 {
             let (first, last) = socket::local_ports();

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::NotSentReason;
-use dnsdyno_sys::netlink::route::route_to;
+use dnsdyno_sys::netlink::route::is_taken_here;
 use dnsdyno_sys::udp::{ErrorQueue, Messages, Queued, Receiver, Sender};
 use dnsdyno_sys::{clock, poll::Poller, socket, thread};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -482,8 +482,7 @@ fn opened(
 /// Refuses networks that this host takes no packets to: their addresses can be bound to, and get no response.
 fn check_routes(sources: &SourceEnds) -> Result<(), OpenError> {
     for &SourceLimit { address, network, length } in &*sources.limits {
-        // Where the kernel does not say it, the load will show it.
-        if route_to(address, None).is_ok_and(|route| route.is_none_or(|route| !route.is_local)) {
+        if !is_taken_here(address) {
             return Err(OpenError::NotRouted { address, network, length });
         }
     }

@@ -56,8 +56,8 @@ pub(crate) enum Purpose {
     Asked,
     AskedKind,
     AskedLabel,
-    Key,
     Repeated,
+    Key,
 }
 
 impl Draw {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use dnsdyno_text::shown;
+use dnsdyno_text::safe;
 use dnsdyno_zones::DataError;
 
 /// An error, with what to do about it.
@@ -14,7 +14,7 @@ pub enum WorldError {
     #[error("{0}")]
     Option(String),
     /// A line of the list of names cannot be used.
-    #[error("{}, line {line}: {}", path.display(), shown(why, LONGEST_REASON))]
+    #[error("{}, line {line}: {}", path.display(), safe(why))]
     Line {
         /// The list.
         path: PathBuf,
@@ -71,9 +71,6 @@ impl WorldError {
         }
     }
 }
-
-/// Characters of a reason, which may quote the file.
-const LONGEST_REASON: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

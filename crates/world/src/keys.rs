@@ -11,10 +11,10 @@ use domain::base::iana::{DigestAlgorithm, SecurityAlgorithm};
 use domain::base::rdata::ComposeRecordData;
 use domain::rdata::{Dnskey, Ds};
 
+use crate::curves::{Secret, derived};
 use crate::draw::Purpose;
 use crate::name::Name;
 use crate::shares::Share;
-use crate::signing::{Secret, derived};
 use crate::tree::{Hierarchy, Zone};
 
 /// The keys of all zones, made when they are first used.

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::str::FromStr;
 
+use dnsdyno_queries::SourcePrefix;
+
 /// A prefix of addresses, such as 10.64.0.0/10 or fd00:64::/64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
@@ -63,17 +65,9 @@ impl FromStr for Prefix {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || format!("`{text}` is not a prefix: write it like 10.64.0.0/10 or fd00:64::/64");
-        let (first, length) = text.split_once('/').ok_or_else(form)?;
-        let (first, length): (IpAddr, u8) =
-            (first.parse().map_err(|_| form())?, length.parse().map_err(|_| form())?);
-        let (bits, width) = match first {
-            IpAddr::V4(first) => (u128::from(u32::from(first)), 32),
-            IpAddr::V6(first) => (first.into(), 128),
-        };
-        if length > width || length == 0 {
-            return Err(form());
-        }
-        if bits & ((1 << (width - length)) - 1) != 0 {
+        let prefix = SourcePrefix::parse(text).filter(|prefix| prefix.length > 0).ok_or_else(form)?;
+        let SourcePrefix { first, length } = prefix;
+        if prefix.network() != prefix {
             return Err(format!(
                 "`{text}` has bits set after the first {length}: write the first address of the prefix"
             ));

@@ -1,4 +1,4 @@
-//! Signatures, made when they are asked for: that takes no longer than it would to keep and find them.
+//! Signatures, made when they are asked for. That takes microseconds, so none is kept.
 //!
 //! What is signed are the octets of RFC 4034 §3.1.8.1. Signatures are valid from 2020 to 2037, whatever the time is:
 //! the same seed gives the same octets.
@@ -10,11 +10,11 @@ use domain::base::{Record, Ttl};
 use domain::rdata::dnssec::{ProtoRrsig, Timestamp};
 
 use crate::answer::{Proof, Reply, ReplyKind};
+use crate::curves::Nonces;
 use crate::denial::{Denial, nsec3param};
 use crate::keys::{Key, Keys, algorithm};
 use crate::name::{Name, labels};
 use crate::rrset::{Data, RrSet};
-use crate::signing::Nonces;
 use crate::tree::{Hierarchy, Zone};
 
 /// Adds keys, proofs and signatures to answers.

@@ -250,19 +250,16 @@ impl File {
 
 /// The first key of a file that is not known.
 fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
-    let known = fields_of::<File>();
-    let known: Vec<&str> =
-        known.iter().copied().filter(|key| is_whole || !["full", "format"].contains(key)).collect();
+    let of_whole: &[&str] = if is_whole { &[] } else { &["full", "format"] };
+    let known = without(fields_of::<File>(), of_whole);
     let config = fields_of::<Config>();
     let server: Vec<&str> = ["name", "variant", "start"].iter().chain(config).copied().collect();
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
-    // The format is that of the whole file, not of the runs.
-    let options: Vec<&str> = fields_of::<Draft>().iter().copied().filter(|key| *key != "format").collect();
-    let options = options.as_slice();
-    let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(options).copied().collect();
+    let options = without(fields_of::<Draft>(), &["format"]);
+    let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(&options).copied().collect();
     let in_file = Unknown::first("the file", file, &known);
     let in_file = in_file.map(|unknown| {
-        unknown.advised(options, "it is an option of runs: write it in [run] or in a [[load]]")
+        unknown.advised(&options, "it is an option of runs: write it in [run] or in a [[load]]")
     });
     in_file.or_else(|| {
         let of_servers = ["server", "helper"].into_iter().find_map(|kind| {
@@ -274,7 +271,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
                 })
             })
         });
-        let drafts = tables(file, "run").map(|table| ("[run]", table, options.to_vec()));
+        let drafts = tables(file, "run").map(|table| ("[run]", table, options.clone()));
         let loads = tables(file, "load").map(|table| ("[[load]]", table, load.clone()));
         let in_drafts = || {
             drafts.chain(loads).find_map(|(place, table, known)| {
@@ -296,6 +293,11 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
             })
             .or_else(|| tables(file, "full").find_map(|table| unknown(table, false)))
     })
+}
+
+/// The keys but for those that are of the whole file only.
+fn without<'a>(keys: &[&'a str], left_out: &[&str]) -> Vec<&'a str> {
+    keys.iter().copied().filter(|key| !left_out.contains(key)).collect()
 }
 
 /// Where a permission to load a server is, which nobody gives by a file.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, UdpSocket};
 
 use dnsdyno_measure::Facts;
-use dnsdyno_sys::netlink::route::route_to;
+use dnsdyno_sys::netlink::route::is_taken_here;
 
 use super::needs::Needs;
 use super::values::{number, word};
@@ -67,10 +67,7 @@ pub(super) fn tcp_buffers(needs: &Needs, files: &Files, facts: &mut Facts) {
 
 /// The networks of source addresses that this host takes no packets to, of one family.
 pub(super) fn source_routes(needs: &Needs, facts: &mut Facts) {
-    // Where the kernel does not say it, the load will show it.
-    let is_unrouted =
-        |address| route_to(address, None).is_ok_and(|route| route.is_none_or(|route| !route.is_local));
-    let unrouted: Vec<_> = needs.sources.iter().filter(|(address, _)| is_unrouted(*address)).collect();
+    let unrouted: Vec<_> = needs.sources.iter().filter(|(address, _)| !is_taken_here(*address)).collect();
     facts.number("sources.unrouted", Some(unrouted.len() as u64));
     if let Some((address, _)) = unrouted.first() {
         let text = |(address, length): &&(IpAddr, u8)| format!("{address}/{length}");

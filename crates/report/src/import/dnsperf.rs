@@ -73,12 +73,9 @@ fn rcodes(text: &str) -> Result<Vec<(String, u64)>, String> {
     let one = |part: &str| {
         let (name, count) = part.trim().split_once(' ').unwrap_or((part.trim(), ""));
         let is_word = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        match number(count, name)? {
-            _ if !is_word(name) => {
-                Err(format!("\"{name}\" is no RCODE: give the output of dnsperf unchanged"))
-            }
-            count => Ok((name.to_owned(), count)),
-        }
+        let count = number(count, name)?;
+        let wrong = || format!("\"{name}\" is no RCODE: give the output of dnsperf unchanged");
+        is_word(name).then(|| (name.to_owned(), count)).ok_or_else(wrong)
     };
     text.split(',').filter(|part| !part.trim().is_empty()).map(one).collect()
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_text::shown;
+use dnsdyno_text::{safe, shown};
 
 /// Why a file is not the result of another program.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum ImportError {
         path: PathBuf,
     },
     /// Its format is known, and something is missing or wrong.
-    #[error("cannot read {}: {}", named(path), shown(why, LONGEST_REASON))]
+    #[error("cannot read {}: {}", named(path), safe(why))]
     Broken {
         /// The file.
         path: PathBuf,
@@ -52,9 +52,6 @@ fn named(path: &Path) -> String {
 
 /// Characters of a path, which no system exceeds.
 const LONGEST_PATH: usize = 4_096;
-
-/// Characters of a reason, which may quote the file.
-const LONGEST_REASON: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -40,6 +40,11 @@ pub fn route_to(server: IpAddr, interface: Option<u32>) -> io::Result<Option<Rou
     }
 }
 
+/// Whether this host takes packets to an address. Where the kernel does not say it, it does.
+pub fn is_taken_here(address: IpAddr) -> bool {
+    route_to(address, None).map_or(true, |route| route.is_some_and(|route| route.is_local))
+}
+
 /// `struct rtmsg` with its attributes.
 fn route_in(message: &[u8], server: IpAddr) -> Option<Route> {
     let all = message.get(ROUTE_MESSAGE..)?;

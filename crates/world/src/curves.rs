@@ -1,4 +1,4 @@
-//! Signing with nonces from a list, ECDSA P-256 (RFC 6605) and Ed25519 (RFC 8080).
+//! Secrets and signatures of ECDSA P-256 (RFC 6605) and Ed25519 (RFC 8080), with nonces from a list.
 //!
 //! Most of the time of a signature goes into a multiple of the curve's base point, which depends on the nonce alone.
 //! So a world has a list of nonces, and each signature takes one by what it signs: it is made in microseconds, and the
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_implementation_verifies_what_each_nonce_signs_and_nothing_else() {
+    fn another_implementation_verifies_what_is_signed_and_nothing_else() {
         let nonces = Nonces::new(7);
         let (p256, public) = Secret::p256([3; 32]);
         let p256_public = [&[4][..], &public].concat();
