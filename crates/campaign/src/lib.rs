@@ -9,6 +9,7 @@
 //!   records ──► a Campaign ──► the next run, or the result
 //!   records ──► experiment: which server and load is next, which runs count, what they show
 //!   records ──► history: where the figures of one kind of run have changed over time or versions
+//!   records ──► workers: the fewest workers with which a load is made
 //!   figures ──► tune: which parameters are changed next, and what they gain
 //! ```
 //!
@@ -25,6 +26,7 @@ pub mod qualify;
 pub mod statistics;
 mod step;
 pub mod tune;
+pub mod workers;
 
 pub use commands::{CommandOutcome, CommandResult};
 pub use step::{Campaign, Request, Step};

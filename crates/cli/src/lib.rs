@@ -16,6 +16,7 @@ mod rights;
 mod screen;
 mod signals;
 mod summary;
+mod workers;
 
 use std::process::ExitCode;
 

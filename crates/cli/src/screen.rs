@@ -6,21 +6,12 @@ use std::sync::Arc;
 use dnsdyno_runner::{Control, RunError};
 use dnsdyno_screen::{Program, Progress, Screen};
 
-use crate::exit::Failure;
 use crate::message::print_error;
 use crate::signals;
 
 /// The screen of a run that `control` can stop. From now on signals do, also while queries are read and the server is
-/// asked for the first time: a job of a script ignores SIGINT otherwise.
-pub(crate) fn screen(progress: Progress, control: &Arc<Control>) -> Result<Screen, Failure> {
-    let program = program().map_err(Failure::run_failed)?;
-    let screen = Screen::new(progress, program);
-    signals::handle_signals(Arc::clone(control), screen.leave()).map_err(Failure::run_failed)?;
-    Ok(screen)
-}
-
-/// The same, of one of several runs: signals that are handled by one thread stop the run in progress.
-pub(crate) fn screen_of_many(progress: Progress, control: &Arc<Control>) -> Result<Screen, RunError> {
+/// asked for the first time: a job of a script ignores SIGINT otherwise. Of several runs they stop the one in progress.
+pub(crate) fn screen(progress: Progress, control: &Arc<Control>) -> Result<Screen, RunError> {
     let failed = |error: std::io::Error| RunError::Observer(Box::new(error));
     let screen = Screen::new(progress, program().map_err(failed)?);
     signals::handle_signals_of_many(Arc::clone(control), screen.leave()).map_err(failed)?;

@@ -24,7 +24,7 @@ use dnsdyno_cluster::{
     Access, Agent, BrokerUrl, Cluster, Destination, Faults, Labels, Link, NatsAgent, Permission, Place,
     Signer, serve_nats,
 };
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, WorkerCount};
 use dnsdyno_runner::{Control, Keep, RunJob, Runner, SimConfig, SimulatedRunner};
 use dnsdyno_sys::thread::{open_files_limit, set_open_files_limit};
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ fn draft(agents: usize, part: Option<String>) -> Draft {
         ask: Some(vec!["a.test".to_owned()]),
         rate: Some((agents as u64 * PER_AGENT).to_string()),
         duration: Some(format!("{SECONDS}s")),
-        workers: part.is_none().then_some(agents),
+        workers: part.is_none().then_some(WorkerCount::Number(agents)),
         clients: Some(agents),
         check: Some(false),
         part,

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dnsdyno_measure::Facts;
-use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_plan::{Draft, Plan, WorkerCount};
 use dnsdyno_runner::{Control, FinishedRun, Observer, Plans, RunError, RunJob, Runner};
 
 use crate::agent::ALIVE_EVERY;
@@ -260,7 +260,7 @@ impl Runner for Cluster {
         let alone = runner.validate(draft)?.plan;
         let workers: u32 = deal(&self.hands(), needed(draft, &alone))?.iter().sum();
         // An exact number: the plan is that of one process with all workers.
-        runner.validate(&Draft { workers: Some(workers as usize), ..draft.clone() })
+        runner.validate(&Draft { workers: Some(WorkerCount::Number(workers as usize)), ..draft.clone() })
     }
 
     fn run(
@@ -311,7 +311,7 @@ impl From<ClusterError> for RunError {
 /// The workers that a load needs, by the plan that one host would have.
 fn needed(draft: &Draft, alone: &Plan) -> Needed {
     match (draft.workers, &alone.usual_workers) {
-        (Some(workers), _) => Needed::Exactly(workers as u32),
+        (Some(WorkerCount::Number(workers)), _) => Needed::Exactly(workers as u32),
         (None, Some(usual)) if alone.load.is_open() && !usual.is_limited => {
             Needed::AtLeast(alone.workers as u32)
         }

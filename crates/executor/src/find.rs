@@ -15,7 +15,7 @@ use dnsdyno_campaign::find::report::{FINDING_FILE, finding_json};
 use dnsdyno_campaign::find::{Finder, Finding, Settings, TrialsSoFar, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_record::Digest;
-use dnsdyno_runner::{Control, FinishedRun, Observer, RunError, Runner};
+use dnsdyno_runner::{Control, FinishedRun, Keep, Observer, RunError, Runner};
 use serde_json::Value;
 
 use crate::carry_out::{CarriedOut, Progress, carry_out};
@@ -155,7 +155,13 @@ impl Making<'_, '_> {
     fn answered_run(&mut self, request: &Request, folder: &Path) -> Result<Option<FinishedRun>, MakeError> {
         let mut waits = WAITS.iter();
         loop {
-            let run = make(&mut *self.runner, &request.draft, folder, self.control, &mut *self.observer);
+            let run = make(
+                &mut *self.runner,
+                &request.draft,
+                Keep::Folder(folder.to_owned()),
+                self.control,
+                &mut *self.observer,
+            );
             match (run, waits.next()) {
                 (Err(MakeError::Run(RunError::Check(failed))), Some(wait)) if self.made > 0 => {
                     self.tell.borrow_mut().unanswered(&failed.to_string());

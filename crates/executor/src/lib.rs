@@ -16,9 +16,11 @@ mod make;
 pub mod qualify;
 mod results;
 mod undo;
+mod workers;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use diagnose::{DiagnoseError, Diagnosed, diagnose};
 pub use journal::{FORMAT as JOURNAL_FORMAT, Journal, JournalError};
 pub use make::MakeError;
 pub use results::ResultsError;
+pub use workers::find_workers;

@@ -1,6 +1,5 @@
 //! Makes one run of a campaign, and says whether its record counts.
 
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,17 +21,17 @@ pub enum MakeError {
     Failed(String),
 }
 
-/// Makes a run, with its record in `folder`. `None` = the user has stopped it: what there is of its record does not
+/// Makes a run. `None` = the user has stopped it: what there is of its record does not
 /// count.
 pub(crate) fn make(
     runner: &mut dyn Runner,
     draft: &Draft,
-    folder: &Path,
+    keep: Keep,
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Option<FinishedRun>, MakeError> {
     let plans = runner.validate(draft)?;
-    let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
+    let job = RunJob::new(&plans, keep);
     let run = match runner.run(&job, control, observer) {
         Err(RunError::StoppedBefore(_)) => return Ok(None),
         other => other?,

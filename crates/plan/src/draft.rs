@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 use crate::member_draft::MemberDraft;
 use crate::quantity::{needed_quantity, number, quantity};
+use crate::worker_count::WorkerCount;
 
 /// The user's options; `None` = not given. Text fields with a unit hold what [`dnsdyno_text::notation`] reads, such as
 /// `50k` or `1.5s`.
@@ -300,10 +301,11 @@ pub struct Draft {
     /// DoH: the path of the URI [default: /dns-query]
     #[arg(long, value_name = "PATH", help_heading = ENCRYPTION)]
     pub http_path: Option<String>,
-    /// Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server
-    /// is on this host]
-    #[arg(value_parser = number::<usize>, short = 'T', long, value_name = "N", help_heading = GENERATOR)]
-    pub workers: Option<usize>,
+    /// Number of threads, or auto: the fewest with which the load is made, by trials of a second each before the run.
+    /// They send this load, or a rate at its peak, to the server [default: as many as the load needs by tables of
+    /// costs, at most one per CPU, or one per two CPUs if the server is on this host]
+    #[arg(short = 'T', long, value_name = "N", help_heading = GENERATOR)]
+    pub workers: Option<WorkerCount>,
     /// Make only a part of the load, where several processes make it together: 3/6 is worker 3 of the 6 that all of
     /// them have, 3-4/6 workers 3 and 4. Rates, windows and clients are those of the whole load. With --on, agents get
     /// theirs

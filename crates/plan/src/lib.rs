@@ -46,6 +46,7 @@ mod usual_workers;
 mod values;
 mod watch;
 mod watch_plan;
+mod worker_count;
 mod workers;
 
 pub use addresses::{PortRange, ProxySource};
@@ -71,4 +72,5 @@ pub use trace::TracePlan;
 pub use usual_workers::UsualWorkers;
 pub use watch::{At, Rndc, ServerWatch, SshWatch, Watch};
 pub use watch_plan::WatchPlan;
+pub use worker_count::WorkerCount;
 pub use workers::Note;

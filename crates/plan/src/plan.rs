@@ -33,6 +33,7 @@ use crate::trace::TracePlan;
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::watch::Watch;
+use crate::worker_count::WorkerCount;
 use crate::workers::{Note, Over, Workers};
 
 /// What a run does. Made by [`Draft::validate`].
@@ -207,7 +208,7 @@ impl Plan {
     /// validation from what only the host knows.
     pub fn to_draft(&self) -> Draft {
         Draft {
-            workers: Some(self.workers),
+            workers: Some(WorkerCount::Number(self.workers)),
             // Those of a capture, or of a description, are counted anew.
             clients: match &self.source {
                 QuerySource::Capture if !self.replay.has_clients => None,

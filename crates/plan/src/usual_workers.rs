@@ -8,7 +8,7 @@ use dnsdyno_text::notation::format_rate_qps;
 use crate::connections::ConnectionPlan;
 use crate::kinds::TransportKind;
 use crate::mix::Mix;
-use crate::schedule::{Load, Phase};
+use crate::schedule::Load;
 
 /// The number of workers that dnsdyno has chosen, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,8 +28,7 @@ pub struct UsualWorkers {
 impl UsualWorkers {
     pub(crate) fn of(cpus: usize, is_local: bool, load: &Load, query_ns: f64) -> UsualWorkers {
         let most = if is_local { (cpus / 2).max(1) } else { cpus };
-        let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
-        let peak_qps = load.curve().map(|curve| curve.phases().iter().map(peak).fold(0.0, f64::max));
+        let peak_qps = load.peak_qps();
         let needed = peak_qps.map_or(most, |qps| (qps * query_ns / BUSY_NS).ceil().max(1.0) as usize);
         UsualWorkers { workers: needed.min(most), cpus, is_local, peak_qps, is_limited: needed > most }
     }

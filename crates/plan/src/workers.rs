@@ -14,6 +14,7 @@ use crate::part::Part;
 use crate::schedule::Load;
 use crate::usual_workers::UsualWorkers;
 use crate::values::{above_zero, limited, read_as};
+use crate::worker_count::WorkerCount;
 
 /// Threads and sockets.
 pub(crate) struct Workers {
@@ -69,19 +70,20 @@ impl Workers {
         over: &Over<'_>,
     ) -> Result<Workers, PlanError> {
         let Over { backend, transport, mix, connections, sources } = *over;
+        let wanted = wanted(draft)?;
         for (option, value, most) in
-            [("workers", draft.workers, PORTS_OF_AN_ADDRESS), ("clients", draft.clients, MAX_CLIENTS)]
+            [("workers", wanted, PORTS_OF_AN_ADDRESS), ("clients", draft.clients, MAX_CLIENTS)]
         {
             if let Some(number) = above_zero(option, value)? {
                 limited(option, number as u64, 1..=most as u64, |number| number.to_string())?;
             }
         }
         let window = load.window();
-        let part = part(draft)?;
+        let part = part(draft, wanted)?;
         // AF_XDP has a worker for each queue of the interface, if there are CPUs for them.
         let usual_workers = if backend.xdp().is_some() { usual.cpus } else { usual.workers };
         let usual_workers = usual_workers.clamp(1, PORTS_OF_AN_ADDRESS);
-        let requested = part.map_or(draft.workers.unwrap_or(usual_workers), |part| part.of as usize);
+        let requested = part.map_or(wanted.unwrap_or(usual_workers), |part| part.of as usize);
         let (mut workers, mut notes) = (requested, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
         for (limited_by, limit) in limits {
@@ -89,7 +91,7 @@ impl Workers {
             let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };
             workers = limit;
             // No note where the user gave no number.
-            if draft.workers.is_some() {
+            if wanted.is_some() {
                 notes = vec![Note::FewerWorkers { requested, used: limit, limited_by }];
             }
         }
@@ -112,11 +114,12 @@ impl Workers {
         });
         let clients = draft.clients.unwrap_or(usual_clients.max(workers));
         let is_usual =
-            draft.workers.is_none() && part.is_none() && backend.xdp().is_none() && usual.workers == workers;
+            wanted.is_none() && part.is_none() && backend.xdp().is_none() && usual.workers == workers;
         let usual = is_usual.then_some(usual);
         check_window(window.unwrap_or(0), workers, clients, servers, transport)?;
         let part = part.unwrap_or(Part::whole(workers));
-        (draft.workers, draft.clients) = (Some(part.workers as usize), Some(clients));
+        draft.workers = Some(WorkerCount::Number(part.workers as usize));
+        draft.clients = Some(clients);
         Ok(Workers { part, clients, usual, notes })
     }
 }
@@ -124,10 +127,25 @@ impl Workers {
 /// Sockets of many source addresses, where nothing is said: each is an open file.
 const MOST_SOURCES: u64 = 65_536;
 
+/// The number that the draft asks for.
+fn wanted(draft: &Draft) -> Result<Option<usize>, PlanError> {
+    match draft.workers {
+        None => Ok(None),
+        Some(WorkerCount::Number(number)) => Ok(Some(number)),
+        Some(WorkerCount::Auto) => {
+            Err(PlanError::Unusable { option: "workers", sentence: NOT_MEASURED.to_owned() })
+        }
+    }
+}
+
+/// A number that is found by trials is not known here.
+const NOT_MEASURED: &str = "auto needs trials, which only `dnsdyno run` on this host makes: write a number, such as \
+                            the one that it finds";
+
 /// The part of the load, if the user wants only one; it says how many workers this process has.
-fn part(draft: &Draft) -> Result<Option<Part>, PlanError> {
+fn part(draft: &Draft, wanted: Option<usize>) -> Result<Option<Part>, PlanError> {
     let part = read_as("part", &draft.part, Part::parse, PART)?;
-    match part.zip(draft.workers).filter(|(part, workers)| part.workers as usize != *workers) {
+    match part.zip(wanted).filter(|(part, workers)| part.workers as usize != *workers) {
         None => Ok(part),
         Some((part, workers)) => Err(PlanError::Unusable {
             option: "part",

@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// A host on which every fact is known and nothing matters.
-    const HEALTHY: [&str; 67] = [
+    const HEALTHY: [&str; 70] = [
         "sources.unrouted=0",
         "program.build=release",
         "cpu.governor=performance",
@@ -280,6 +280,9 @@ mod tests {
         "interface.irqs=8",
         "interface.irq_places=8",
         "interface.irq_cpus=0",
+        "numa.nodes=2",
+        "interface.far_cpus=0",
+        "interface.near_cpus=0-3",
         "irqbalance.running=0",
         "memory.available_bytes=8000000000",
         "memory.swapped_pages=0",
@@ -288,7 +291,7 @@ mod tests {
     ];
 
     /// What makes each rule speak, on an otherwise healthy host.
-    const ILL: [(&str, &[&str]); 47] = [
+    const ILL: [(&str, &[&str]); 48] = [
         ("debug-build", &["program.build=debug"]),
         ("cpu-governor", &["cpu.governor=performance, powersave"]),
         ("cpu-frequency-limit", &["cpu.frequency_limit_percent=66"]),
@@ -330,6 +333,7 @@ mod tests {
         ("send-checksums", &["interface.tx_checksum=off"]),
         ("receive-checksums", &["interface.rx_checksum=off"]),
         ("interrupts", &["interface.irq_places=1"]),
+        ("far-cpus", &["interface.far_cpus=4"]),
         ("irqbalance", &["irqbalance.running=1"]),
         ("memory", &["memory.available_bytes=100000000"]),
         ("swapping", &["memory.swapped_pages=8"]),

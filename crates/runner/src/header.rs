@@ -11,20 +11,22 @@ use dnsdyno_text::notation::format_rate_qps;
 use dnsdyno_transport::xdp::XdpFacts;
 
 /// What was seen before the load.
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'a> {
     /// What the queries are sent with.
     pub(crate) backend: BackendInfo,
     /// What the servers have answered.
     pub(crate) checks: Vec<Check>,
     /// What is watched.
     pub(crate) watched: Vec<Watched>,
+    /// What trials have said of the number of workers.
+    pub(crate) workers_reason: Option<&'a str>,
 }
 
 /// The header of a run that is recorded in `folder` and starts at `started_unix_ns`.
 pub(crate) fn header_of(
     plan: &Plan,
     loaded: &Loaded,
-    prepared: Prepared,
+    prepared: Prepared<'_>,
     folder: Option<&Path>,
     started_unix_ns: u64,
 ) -> Header {
@@ -45,7 +47,8 @@ pub(crate) fn header_of(
     let headline = if plan.load.is_open() { Headline::Response } else { Headline::Service };
     let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
-    let Prepared { backend, checks, watched } = prepared;
+    let Prepared { backend, checks, watched, workers_reason } = prepared;
+    let usual = || plan.usual_workers.map(|usual| usual.to_string());
     Header {
         agents: Vec::new(),
         run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
@@ -65,7 +68,7 @@ pub(crate) fn header_of(
         mix: plan.mix.members.iter().map(|member| member_info(plan, member)).collect(),
         backend,
         workers: plan.workers as u32,
-        workers_reason: plan.usual_workers.map(|usual| usual.to_string()),
+        workers_reason: workers_reason.map(str::to_owned).or_else(usual),
         clients: plan.total_clients() as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         client_kinds: Vec::new(),

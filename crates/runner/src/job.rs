@@ -52,6 +52,8 @@ pub struct RunJob<'a> {
     pub start: Option<StartLine<'a>>,
     /// Gets each line of the record too.
     pub copy: Option<LineCopy<'a>>,
+    /// What trials before the run have said of the number of workers, for the record; `None` = they were not made.
+    pub workers_reason: Option<&'a str>,
 }
 
 /// Decides when a run starts that is ready. It gets the time that the workers need to prepare, in nanoseconds, and
@@ -62,7 +64,7 @@ pub type StartLine<'a> = &'a dyn Fn(u64) -> Option<u64>;
 impl<'a> RunJob<'a> {
     /// A run of which single queries are not logged.
     pub fn new(plans: &'a Plans, keep: Keep) -> RunJob<'a> {
-        RunJob { plans, keep, query_logs: None, start: None, copy: None }
+        RunJob { plans, keep, query_logs: None, start: None, copy: None, workers_reason: None }
     }
 }
 

@@ -90,6 +90,7 @@ impl Runner for LocalRunner {
             query_logs: job.query_logs,
             start: job.start,
             copy: job.copy,
+            workers_reason: job.workers_reason,
             pause: None,
         })
     }

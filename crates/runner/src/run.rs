@@ -11,7 +11,9 @@ use dnsdyno_plan::Plan;
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_queries::Loaded;
 use dnsdyno_queries::QuerySource;
+use dnsdyno_record::route::interface_towards;
 use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum};
+use dnsdyno_sys::interface::Interface;
 use dnsdyno_sys::{clock, socket, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
@@ -59,6 +61,8 @@ pub(crate) struct Run<'a> {
     pub(crate) start: Option<StartLine<'a>>,
     /// Gets each line of the record too.
     pub(crate) copy: Option<LineCopy<'a>>,
+    /// Why there are so many workers, where trials have said it.
+    pub(crate) workers_reason: Option<&'a str>,
     /// Of a simulated link: stops its time while the record is behind.
     pub(crate) pause: Option<Pause>,
 }
@@ -178,13 +182,14 @@ impl<'a> Run<'a> {
         idle_limit: Option<&IdleLimit>,
     ) -> Result<RecordingObserver<'a>, RunError> {
         let Run { plan, loaded, replay, clients, kind, backend, checks, .. } = self;
-        let Run { keep, control, observer, pause, copy, .. } = self;
+        let Run { keep, control, observer, pause, copy, workers_reason, .. } = self;
         let folder = keep.folder(plan.name.as_deref());
         let kept = match (&plan.source, &folder) {
             (QuerySource::Stdin, Some(folder)) => Some(keep_queries(&loaded.queries, plan.form, folder)?),
             _ => None,
         };
-        let prepared = Prepared { backend, checks, watched: watching.watched().to_vec() };
+        let watched = watching.watched().to_vec();
+        let prepared = Prepared { backend, checks, watched, workers_reason };
         let mut header = header_of(plan, loaded, prepared, folder.as_deref(), start.unix_ns);
         replay.iter().for_each(|replay| replay.describe(&mut header));
         clients.iter().for_each(|clients| clients.describe(&mut header));
@@ -319,12 +324,18 @@ impl RecordingObserver<'_> {
     }
 }
 
-/// A CPU for each of several workers, where there are enough CPUs. A single worker is not pinned, because the kernel
-/// knows which CPUs are idle.
+/// A CPU for each of several workers, where there are enough CPUs: first those near the interface to the server. A
+/// single worker is not pinned, because the kernel knows which CPUs are idle.
 fn cpus_of(plan: &Plan) -> Vec<usize> {
-    let cpus = thread::allowed_cpus().unwrap_or_default();
-    let is_pinned = plan.pin && plan.workers > 1 && plan.workers <= cpus.len();
-    if is_pinned { cpus } else { Vec::new() }
+    let mut cpus = thread::allowed_cpus().unwrap_or_default();
+    if !plan.pin || plan.workers < 2 || plan.workers > cpus.len() {
+        return Vec::new();
+    }
+    let interface = interface_towards(plan.target.address.ip()).and_then(|name| Interface::named(&name).ok());
+    if let Some(near) = interface.and_then(|interface| interface.near_cpus()) {
+        cpus.sort_by_key(|cpu| !near.contains(*cpu));
+    }
+    cpus
 }
 
 /// The number of queries after which the run ends, and the reason of that end.

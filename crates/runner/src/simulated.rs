@@ -69,6 +69,7 @@ impl Runner for SimulatedRunner {
             query_logs: job.query_logs,
             start: job.start,
             copy: job.copy,
+            workers_reason: job.workers_reason,
             pause: Some(pause),
         })
     }

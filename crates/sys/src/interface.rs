@@ -1,5 +1,6 @@
 //! Properties of a network interface, as the kernel reports them.
 
+mod node;
 mod statistics;
 
 use std::ffi::CString;
@@ -8,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 
 use crate::checked;
+pub use node::numa_nodes;
 pub use statistics::DriverStatistics;
 
 /// A network interface, as it was when it was looked up.

@@ -10,6 +10,7 @@
 //! start itself needs a handle (a pidfd), which stays with the process that it was opened for.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
@@ -187,6 +188,19 @@ impl CpuList {
         let of = |cpus: &RangeInclusive<usize>| (cpus.end() - cpus.start()).checked_add(1);
         let count = self.0.iter().try_fold(0_usize, |count, cpus| count.checked_add(of(cpus)?))?;
         u64::try_from(count).ok()
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, cpus) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            match (cpus.start(), cpus.end()) {
+                (first, last) if first == last => write!(f, "{comma}{first}")?,
+                (first, last) => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -313,6 +313,13 @@ fn queued(
     part
 }
 
+/// The record of a run of which these queries are known.
+pub(crate) fn record_of(tally: Tally, schedule_ns: u64) -> Digest {
+    let mut digest = Digest::new(Header { interval_ns: schedule_ns, types: vec![1], ..Header::default() });
+    digest.sum(&sum_of(tally, schedule_ns, 0));
+    digest
+}
+
 /// The record of a trial, in which the generator's sockets have dropped some responses.
 fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
     let length_ns = (seconds * 1e9) as u64 / parts.len() as u64;

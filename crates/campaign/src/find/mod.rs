@@ -20,7 +20,7 @@ mod finding;
 mod goal;
 mod goals;
 #[cfg(test)]
-mod imaginary;
+pub(crate) mod imaginary;
 mod lengths;
 mod mlrsearch;
 mod notes;

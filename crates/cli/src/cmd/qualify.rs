@@ -26,7 +26,7 @@ use crate::cmd::agent::OnFlags;
 use crate::cmd::report::{may_be_written, named, options, write};
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome, code_of_stop};
 use crate::message::print_error;
-use crate::screen::{progress, screen_of_many};
+use crate::screen::{progress, screen};
 use crate::signals::{asked_to_stop, handle_signals_of_many};
 
 #[derive(Debug, Default, Args)]
@@ -205,7 +205,7 @@ impl dnsdyno_executor::Progress for Progressing<'_> {
         };
         self.says(&format!("{}{rest}", request.why));
         let control = Arc::new(Control::default());
-        let mut screen = screen_of_many(self.progress, &control).map_err(MakeError::from)?;
+        let mut screen = screen(self.progress, &control).map_err(MakeError::from)?;
         let run = Making {
             of: self.folder,
             function: self.settings.function.as_ref(),

@@ -19,14 +19,16 @@ use crate::metrics::Exporters;
 use crate::rights;
 use crate::screen::{progress, screen, width_of_terminal};
 use crate::summary::{Expected, Form, print};
+use crate::workers::replace_auto;
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
-    let draft = match &flags.plan {
+    let mut draft = match &flags.plan {
         Some(file) => {
             Draft::read(file).and_then(|draft| draft.overlay(flags.draft)).map_err(Failure::bad_input)?
         }
         None => flags.draft,
     };
+    let by_trials = replace_auto(&mut draft, &flags.on, flags.output.quiet)?;
     let mut runner = flags.on.runner_for(&draft)?;
     let plans = runner.validate(&draft)?;
     for note in &plans.plan.notes {
@@ -40,7 +42,9 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let form = Form { json: output.json, verbose: output.verbose };
     let exporters = Exporters::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
-    let job = RunJob::new(&plans, kept_in(flags.output.out));
+    let workers_reason = by_trials.map(|found| found.to_string());
+    let workers_reason = workers_reason.as_deref();
+    let job = RunJob { workers_reason, ..RunJob::new(&plans, kept_in(flags.output.out)) };
     execute(&mut *runner, &job, progress, form, exporters).map(|run| run.code)
 }
 

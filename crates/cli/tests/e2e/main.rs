@@ -165,6 +165,7 @@ mod beside {
     pub(crate) mod provoke;
     pub(crate) mod qualify;
     pub(crate) mod quic;
+    pub(crate) mod receive_drops;
     pub(crate) mod recipes;
     pub(crate) mod relay;
     pub(crate) mod replay;
@@ -189,5 +190,6 @@ mod beside {
     pub(crate) mod watch_page;
     pub(crate) mod watch_servers;
     pub(crate) mod watch_whose;
+    pub(crate) mod worker_trials;
     pub(crate) mod world;
 }

@@ -1,6 +1,6 @@
 //! The run that dnsperf would make, as options of ours.
 
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, WorkerCount};
 use dnsdyno_queries::QueriesFormat;
 
 use crate::dnsperf::settings::{Input, Settings};
@@ -14,7 +14,7 @@ pub(super) fn draft(settings: &Settings) -> Draft {
         duration: (settings.time_limit_us > 0).then(|| format!("{}us", settings.time_limit_us)),
         passes: Some(u64::from(settings.passes)).filter(|passes| *passes > 0),
         timeout: Some(format!("{timeout_us}us")),
-        workers: Some(settings.threads as usize),
+        workers: Some(WorkerCount::Number(settings.threads as usize)),
         interval: interval_us(settings).map(|interval_us| format!("{interval_us}us")),
         ..Draft::default()
     };

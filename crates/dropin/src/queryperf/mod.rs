@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, WorkerCount};
 use dnsdyno_queries::QueriesFormat;
 use dnsdyno_queries::{BadLine, BadReason, SourceError};
 use dnsdyno_record::{Digest, Ended, Header};
@@ -154,7 +154,7 @@ fn draft(settings: &Settings, server: std::net::SocketAddr) -> Draft {
             .buffer_kb
             .filter(|kb| *kb > 0)
             .map(|kb| (u64::from(kb) * 1024).min(LARGEST_BUFFER_BYTES).to_string()),
-        workers: Some(1),
+        workers: Some(WorkerCount::Number(1)),
         clients: Some(1),
         ..Draft::default()
     }

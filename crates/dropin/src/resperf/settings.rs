@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, WorkerCount};
 use dnsdyno_text::notation::format_duration_ns;
 
 use crate::common::{Addresses, Messages, Network, recorded};
@@ -125,7 +125,7 @@ impl Settings {
             passes: (!given.has('R')).then_some(1),
             timeout: Some(format_duration_ns(timeout_ns)),
             interval: Some(format_duration_ns(points.interval_ns())),
-            workers: Some(1),
+            workers: Some(WorkerCount::Number(1)),
             stop_when: Some(limits(max_outstanding, number('F', MOST_BEHIND))),
             ..Draft::default()
         };

@@ -17,7 +17,7 @@ use std::time::Duration;
 use dnsdyno_campaign::Request;
 use dnsdyno_campaign::qualify::Function;
 use dnsdyno_record::Ended;
-use dnsdyno_runner::{Control, FinishedRun, Observer, Runner};
+use dnsdyno_runner::{Control, FinishedRun, Keep, Observer, Runner};
 
 use crate::journal::JournalError;
 use crate::make::{MakeError, make, rest};
@@ -69,7 +69,7 @@ impl Making<'_> {
         let rate = request.draft.rate.as_deref().unwrap_or_default();
         let mut timetable = function.map(|function| Timetable::new(function, self.of, folder, rate));
         let observer = &mut (&mut *self.observer, &mut timetable);
-        let run = make(self.runner, &request.draft, folder, self.control, observer);
+        let run = make(self.runner, &request.draft, Keep::Folder(folder.to_owned()), self.control, observer);
         let is_whole = matches!(&run, Ok(Some(run)) if run.digest.ended() == Some(&Ended::ByTime));
         // Whatever has ended the run, no command stays behind.
         let commands = timetable.map_or(Ok(()), |timetable| timetable.finish(is_whole));

@@ -63,6 +63,12 @@ impl Load {
         }
     }
 
+    /// The highest rate of the schedule, in queries per second; `None` where there is none.
+    pub fn peak_qps(&self) -> Option<f64> {
+        let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
+        self.curve().map(|curve| curve.phases().iter().map(peak).fold(0.0, f64::max))
+    }
+
     /// Whether queries are due at instants of a schedule, whatever the server does.
     pub fn is_open(&self) -> bool {
         !matches!(self, Load::Closed { .. } | Load::Limited { .. })

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use dnsdyno_measure::{Fact, Facts};
 use dnsdyno_servers::tuning::tunable_of;
-use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::interface::{Interface, LinkState, numa_nodes};
 use dnsdyno_sys::netlink::ethtool::Ethtool;
 use dnsdyno_sys::process::CpuList;
+use dnsdyno_sys::thread;
 
 use super::needs::Needs;
 use crate::files::Files;
@@ -38,6 +39,7 @@ pub(super) fn of(needs: &Needs, files: &Files, facts: &mut Facts) {
         }
     }
     queues(&interface, files, facts);
+    node(&interface, facts);
     rings(facts);
     // A driver that cannot choose the time by itself does not do so.
     if number(facts, "interface.rx_usecs").is_some() && number(facts, "interface.adaptive_rx").is_none() {
@@ -70,6 +72,16 @@ fn queues(interface: &Interface, files: &Files, facts: &mut Facts) {
     }
     let masks = tunable_of("card", "rps_cpus").map(|row| row.candidates(Some("0"), cpus));
     facts.text("need.rps_cpus", masks.unwrap_or_default().first().map(String::as_str));
+}
+
+/// The CPUs of this process from which the card is reached over another node of the host.
+fn node(interface: &Interface, facts: &mut Facts) {
+    facts.number("numa.nodes", numa_nodes().map(|nodes| nodes as u64));
+    let Some(near) = interface.near_cpus() else { return };
+    let allowed = thread::allowed_cpus().ok();
+    let far = allowed.map(|cpus| cpus.into_iter().filter(|cpu| !near.contains(*cpu)).count() as u64);
+    facts.number("interface.far_cpus", far);
+    facts.text("interface.near_cpus", Some(&near.to_string()));
 }
 
 /// The lengths of rings that are enough, where they may be longer.

@@ -1,0 +1,349 @@
+//! Finds the fewest workers with which a load is made, by trials of it with more and more of them.
+//!
+//! ```text
+//!   1, 2, 4, … all CPUs, in turn, three trials of each ──► the fewest that are enough ──► between them and the next
+//!                                                                                         fewer, as long as it matters
+//! ```
+//!
+//! In a closed loop so many are enough with which nearly as many answers come as with any number: more workers than the
+//! server needs take its CPUs, or only wait. In an open loop so many are enough that send each query in time.
+
+use std::fmt;
+
+use dnsdyno_measure::{Quantile, Warning};
+use dnsdyno_plan::{Draft, Load, WorkerCount};
+use dnsdyno_record::Digest;
+use dnsdyno_record::figures::{lateness, rate_qps};
+use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
+use dnsdyno_text::units::rate;
+
+use crate::step::{Campaign, Request, Step};
+
+/// A search for the number of workers. It learns the digests of its trials, in their order.
+#[derive(Clone, Debug)]
+pub struct WorkerSearch {
+    /// A trial, without its number of workers.
+    trial: Draft,
+    /// The rate that is to be sent; `None` in a closed loop.
+    peak_qps: Option<f64>,
+    /// Whether answers are counted: in a closed loop. What is counted else is what was sent.
+    counts_answers: bool,
+    /// Each number that is tried, the lowest first.
+    counts: Vec<Tried>,
+}
+
+/// The trials with one number of workers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// The number.
+    pub workers: usize,
+    /// Queries per second of each trial: the answered ones of a closed loop, or the sent ones.
+    pub qps: Vec<f64>,
+    /// Trials of an open loop whose load was made in its time.
+    in_time: usize,
+}
+
+/// The number that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkersFound {
+    /// The fewest that are enough; where none is, those that send most.
+    pub workers: usize,
+    /// Whether they are enough.
+    pub is_enough: bool,
+    /// The rate that was to be sent; `None` in a closed loop.
+    pub peak_qps: Option<f64>,
+    /// Whether the figures of the trials are answers; otherwise they are sent queries.
+    pub counts_answers: bool,
+    /// What was tried, the lowest number first.
+    pub tried: Vec<Tried>,
+}
+
+impl WorkerSearch {
+    /// A search for the run of `draft`, with at most `most` workers. `load` is that of its plan; `None` where the
+    /// queries are due at instants that their source says, of which a trial cannot know the highest rate.
+    pub fn new(draft: &Draft, load: &Load, most: usize) -> Option<WorkerSearch> {
+        if matches!(load, Load::OfSource) {
+            return None;
+        }
+        let peak_qps = load.peak_qps();
+        let most = load.window().map_or(most, |window| most.min(window as usize));
+        let most = draft.clients.map_or(most, |clients| most.min(clients)).max(1);
+        let doubled = std::iter::successors(Some(1), |workers| Some(workers * 2));
+        let counts = doubled.take_while(|workers| *workers < most).chain([most]);
+        Some(WorkerSearch {
+            trial: trial(draft, peak_qps),
+            peak_qps,
+            counts_answers: peak_qps.is_none() && draft.send_only != Some(true),
+            counts: counts.map(Tried::begun).collect(),
+        })
+    }
+
+    /// How many trials are made at first.
+    pub fn first_trials(&self) -> usize {
+        self.counts.len() * TURNS
+    }
+
+    /// The first number that was not tried as often as others: each is tried once before one is tried again.
+    fn next_count(&self) -> Option<usize> {
+        let fewest =
+            self.counts.iter().map(|tried| tried.qps.len()).min().filter(|fewest| *fewest < TURNS)?;
+        self.counts.iter().position(|tried| tried.qps.len() == fewest)
+    }
+
+    /// The place of the fewest that are enough.
+    fn enough(&self) -> Option<usize> {
+        match self.peak_qps {
+            Some(_) => self.counts.iter().position(|tried| tried.in_time * 2 > TURNS),
+            None => Some(self.nearly_best()),
+        }
+    }
+
+    /// The place of the fewest by which nearly as much is done as by any number.
+    fn nearly_best(&self) -> usize {
+        let best = self.counts.iter().map(Tried::median_qps).fold(0.0, f64::max);
+        self.counts.iter().position(|tried| tried.median_qps() >= best * NEARLY).unwrap_or(0)
+    }
+
+    /// A number that may be enough too, where it is fewer by so much that it matters.
+    fn between(&self) -> Option<usize> {
+        let place = self.enough()?;
+        let enough = self.counts[place].workers;
+        let less = place.checked_sub(1).map(|place| self.counts[place].workers)?;
+        let gap = enough - less;
+        (gap > 1 && gap * PRECISION > enough).then_some(less + gap / 2)
+    }
+}
+
+impl Campaign for WorkerSearch {
+    type Result = WorkersFound;
+
+    fn next(&self) -> Step<WorkersFound> {
+        if let Some(count) = self.next_count() {
+            let workers = self.counts[count].workers;
+            let draft = Draft { workers: Some(WorkerCount::Number(workers)), ..self.trial.clone() };
+            let why = format!("a trial with {workers}");
+            return Step::Run(Box::new(Request { draft, rest_ns: 0, commands: false, why }));
+        }
+        let enough = self.enough();
+        let place = enough.unwrap_or_else(|| self.nearly_best());
+        Step::Done(WorkersFound {
+            workers: self.counts[place].workers,
+            is_enough: enough.is_some(),
+            peak_qps: self.peak_qps,
+            counts_answers: self.counts_answers,
+            tried: self.counts.clone(),
+        })
+    }
+
+    fn learn(&mut self, run: &Digest) {
+        let Some(count) = self.next_count() else { return };
+        let tried = &mut self.counts[count];
+        let ends = &run.tally().ends;
+        let sent = run.tally().scheduled.saturating_sub(ends.not_sent.total());
+        let queries = if self.counts_answers { ends.answered } else { sent };
+        tried.qps.push(rate_qps(queries, run.schedule_ns()));
+        tried.in_time += usize::from(is_in_time(run));
+        if self.next_count().is_none()
+            && let Some(workers) = self.between()
+        {
+            let place = self.counts.partition_point(|tried| tried.workers < workers);
+            self.counts.insert(place, Tried::begun(workers));
+        }
+    }
+}
+
+impl Tried {
+    fn begun(workers: usize) -> Tried {
+        Tried { workers, qps: Vec::new(), in_time: 0 }
+    }
+
+    /// The median of its trials, in queries per second; 0 without a trial.
+    pub fn median_qps(&self) -> f64 {
+        let mut sorted = self.qps.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for WorkersFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figures = |tried: &Tried| format!("{} with {}", rate(tried.median_qps()), tried.workers);
+        let figures = self.tried.iter().map(figures).collect::<Vec<_>>().join(", ");
+        match (self.peak_qps, self.is_enough) {
+            (None, _) => {
+                let what = if self.counts_answers { "answers" } else { "queries" };
+                write!(f, "by trials: {what}/s {figures}")
+            }
+            (Some(qps), true) => {
+                write!(f, "by trials: the fewest that send {} qps in time", format_rate_qps(qps))
+            }
+            (Some(qps), false) => {
+                write!(f, "by trials: none sends {} qps in time; queries/s {figures}", format_rate_qps(qps))
+            }
+        }
+    }
+}
+
+/// Whether the load was made in its time, and its queries were sent when they were due.
+fn is_in_time(run: &Digest) -> bool {
+    let is_behind = run.warnings().iter().any(|warning| matches!(warning, Warning::SendsBehind { .. }));
+    let p99 = lateness(run.tally()).quantile(0.99);
+    !is_behind && !matches!(p99, Some(Quantile::At(ns)) if ns > LATE_NS)
+}
+
+/// The options of a trial: the load at its peak, and nothing that judges, watches or keeps it.
+fn trial(draft: &Draft, peak_qps: Option<f64>) -> Draft {
+    Draft {
+        rate: peak_qps.map(format_rate_qps),
+        duration: Some(format_duration_ns(TRIAL_NS)),
+        ramp: None,
+        over: None,
+        stair: None,
+        step: None,
+        burst: None,
+        every: None,
+        hold: None,
+        piece: None,
+        count: None,
+        passes: None,
+        check_answers: None,
+        first_pass_rate: None,
+        first_pass_for: None,
+        expect: None,
+        expect_each: None,
+        stop_when: None,
+        watch: None,
+        trace: None,
+        trace_file: None,
+        interval: None,
+        name: None,
+        note: None,
+        ..draft.clone()
+    }
+}
+
+/// How long a trial sends, in ns.
+const TRIAL_NS: u64 = 1_000_000_000;
+
+/// How late a query is sent that is late, in ns: one of a hundred may be.
+const LATE_NS: u64 = 1_000_000;
+
+/// Trials of each number: the median of three is not that of a second in which the host did something else.
+const TURNS: usize = 3;
+
+/// So much of the most answers is as many: below what trials of a second can tell.
+const NEARLY: f64 = 0.97;
+
+/// Numbers that differ by less than one in so many are not told apart.
+const PRECISION: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_measure::{Histogram, Tally};
+    use dnsdyno_plan::Curve;
+    use dnsdyno_plan::schedule::Piece;
+
+    use super::*;
+    use crate::find::imaginary::record_of;
+
+    /// What a run with so many workers does in a second: queries, and how late each is sent, in ns.
+    type Generator = fn(usize, usize) -> (u64, u64);
+
+    fn workers_of(draft: &Draft) -> usize {
+        match draft.workers {
+            Some(WorkerCount::Number(number)) => number,
+            other => panic!("{other:?} workers"),
+        }
+    }
+
+    /// What is found, and how many trials it took.
+    fn found(mut search: WorkerSearch, generator: Generator) -> (WorkersFound, usize) {
+        for trial in 0.. {
+            let request = match search.next() {
+                Step::Done(found) => return (found, trial),
+                Step::Run(request) => request,
+            };
+            let (queries, late_ns) = generator(workers_of(&request.draft), trial);
+            let mut late = Histogram::default();
+            late.record_n(late_ns, queries);
+            let mut tally = Tally { scheduled: queries, lateness: late, ..Tally::default() };
+            tally.ends.answered = queries;
+            search.learn(&record_of(tally, TRIAL_NS));
+        }
+        unreachable!("a search ends")
+    }
+
+    fn closed(most: usize) -> WorkerSearch {
+        let draft = Draft { outstanding: Some(1_000), ..Draft::default() };
+        WorkerSearch::new(&draft, &Load::Closed { outstanding: 1_000 }, most).unwrap()
+    }
+
+    fn open(most: usize) -> WorkerSearch {
+        let piece =
+            Piece { rate_from_qps: 1e6, rate_to_qps: 2e6, duration_ns: 60_000_000_000, label: String::new() };
+        let curve = Curve::new(vec![piece]).unwrap();
+        let draft = Draft { ramp: Some("1M..2M".into()), over: Some("60s".into()), ..Draft::default() };
+        WorkerSearch::new(&draft, &Load::Open { curve, window: None }, most).unwrap()
+    }
+
+    #[test]
+    fn a_closed_loop_gets_the_fewest_workers_by_which_the_server_is_saturated() {
+        // 100,000 a worker, until the server has no more; then they take what it needs.
+        let limited: Generator =
+            |workers, _| ((workers as u64 * 100_000).min(540_000 - workers as u64 * 500), 0);
+        let (found, trials) = found(closed(16), limited);
+        assert_eq!((found.workers, found.is_enough, trials), (6, true, 21), "{found}");
+        let tried: Vec<usize> = found.tried.iter().map(|tried| tried.workers).collect();
+        assert_eq!(tried, [1, 2, 4, 5, 6, 8, 16]);
+        assert_eq!(found.tried[0].qps, [100_000.0; 3]);
+        let said = "by trials: answers/s 100,000 with 1, 200,000 with 2, 400,000 with 4, 500,000 with 5, \
+                    537,000 with 6, 536,000 with 8, 532,000 with 16";
+        assert_eq!(found.to_string(), said);
+    }
+
+    #[test]
+    fn a_second_in_which_the_host_did_something_else_changes_nothing() {
+        // The first trial of each number gives a tenth.
+        let disturbed: Generator = |workers, trial| {
+            let qps = if workers == 1 { 90_000 } else { 100_000 };
+            (if trial < 2 { qps / 10 } else { qps }, 0)
+        };
+        assert_eq!(found(closed(2), disturbed).0.workers, 2);
+        let equal: Generator = |_, trial| (if trial == 3 { 500_000 } else { 99_000 + trial as u64 }, 0);
+        assert_eq!(found(closed(2), equal).0.workers, 1);
+    }
+
+    #[test]
+    fn an_open_loop_gets_the_fewest_workers_that_send_its_highest_rate_in_time() {
+        let three: Generator = |workers, _| (2_000_000, if workers < 3 { 5_000_000 } else { 20_000 });
+        let search = open(8);
+        let Step::Run(first) = search.next() else { panic!("no trial") };
+        assert_eq!((first.draft.rate.as_deref(), first.draft.duration.as_deref()), (Some("2M"), Some("1s")));
+        assert_eq!((first.draft.ramp, first.draft.over), (None, None));
+        let (found, _) = found(search, three);
+        assert_eq!((found.workers, found.is_enough), (3, true), "{found}");
+        assert_eq!(found.to_string(), "by trials: the fewest that send 2M qps in time");
+    }
+
+    #[test]
+    fn where_no_number_sends_in_time_it_is_the_one_that_sends_most() {
+        let slow: Generator = |workers, _| ((workers as u64).min(4) * 300_000, 40_000_000);
+        let (found, _) = found(open(8), slow);
+        assert_eq!((found.workers, found.is_enough), (4, false), "{found}");
+        assert!(
+            found.to_string().starts_with("by trials: none sends 2M qps in time; queries/s 300,000 with 1")
+        );
+    }
+
+    #[test]
+    fn a_window_and_clients_limit_what_is_tried() {
+        let most = |draft: Draft, outstanding| {
+            let search = WorkerSearch::new(&draft, &Load::Closed { outstanding }, 64).unwrap();
+            search.counts.last().map(|tried| tried.workers)
+        };
+        assert_eq!(most(Draft::default(), 5), Some(5));
+        assert_eq!(most(Draft { clients: Some(3), ..Draft::default() }, 5), Some(3));
+        assert!(WorkerSearch::new(&Draft::default(), &Load::OfSource, 4).is_none());
+        assert_eq!(closed(1).first_trials(), 3);
+    }
+}
