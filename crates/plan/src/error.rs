@@ -167,7 +167,8 @@ pub enum PlanError {
     },
     /// The server has addresses, but none of the requested family.
     #[error(
-        "the server `{server}` has no {wanted} address: change --family or --local-address, or give another address"
+        "the server `{server}` has no {wanted} address: change what asks for one (--family, --local-address or \
+         --source-prefix), or give another server"
     )]
     WrongFamily {
         /// The server as given.
