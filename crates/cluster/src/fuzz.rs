@@ -1,13 +1,14 @@
 //! Entry points for `fuzz/`: what comes over a link, and the file that says what an agent may load.
 
 use std::fmt::Debug;
+use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::frame::{Frame, Kind};
 use crate::messages::{Order, Report};
-use crate::parts::{Came, Outcome, Part};
+use crate::parts::{Came, Outcome, Part, Sent};
 use crate::permission::Permission;
 use crate::presence::{Opened, Opening, Presence, Question};
 use crate::signed::Signed;
@@ -31,11 +32,18 @@ pub fn agent_frames(mut octets: &[u8]) {
 /// Where a part is another one once it is written, or more comes than was sent.
 pub fn agent_parts(octets: &[u8]) {
     let (mut came, mut rest, mut got) = (Came::default(), octets, 0);
+    let now = Instant::now();
+    let mut sent = Sent::new(now);
+    let frame = Frame { kind: Kind::Message, octets: vec![b'x'; 100] };
+    let parts = sent.frame(&frame, 30, now).len();
     while let Some((length, after)) = rest.split_first_chunk::<2>() {
         let (octets, after) = after.split_at(usize::from(u16::from_be_bytes(*length)).min(after.len()));
         rest = after;
         let Some(part) = Part::read(octets) else { continue };
         assert_eq!(part.written(), octets);
+        // What the other side says of our parts: no more is sent again than there is.
+        assert!(sent.again(part.number, now).len() <= parts);
+        sent.acknowledged(part.number, now);
         match came.part(part) {
             Ok(Outcome::Frame(frame)) => {
                 got += frame.octets.len();

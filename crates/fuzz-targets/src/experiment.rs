@@ -46,6 +46,10 @@ pub fn journal(lines: &[u8]) {
                 std::iter::from_fn(|| journal.left().map(|left| format!("{left:?}"))).collect();
             Ok((left, journal.places().to_vec()))
         };
+        if let Ok(mut journal) = Journal::open(folder, &campaign) {
+            // The records that it names are not there.
+            while let Ok(Some(_)) = journal.earlier() {}
+        }
         let first = read();
         if let Err(error) = &first {
             is_plain(error);

@@ -35,7 +35,7 @@ pub use http3::{http3_stream, qpack};
 pub use messages::{checked_response, updates};
 pub use note::pending_note;
 pub use plan::plan;
-pub use queries::{query_file, query_text, zone_file};
+pub use queries::{query_file, query_text, tsig_key, zone_file};
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
 pub use results::{history_folder, imported_result};
@@ -69,6 +69,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("zone_file", zone_file),
     ("updates", updates),
     ("checked_response", checked_response),
+    ("tsig_key", tsig_key),
     ("server_statistics", server_statistics),
     ("message_records", message_records),
     ("peek_against_domain", peek_against_domain),

@@ -4,9 +4,12 @@ use std::io::Cursor;
 
 use dnsdyno_queries::QueriesFormat;
 use dnsdyno_queries::{
-    BadLines, Loaded, QueryToMake, Reading, Selection, WorkerShare, read_input, read_text, read_zone_text,
+    BadLines, Loaded, QueryToMake, Reading, Selection, TsigKey, TsigText, WorkerShare, read_input, read_text,
+    read_zone_text,
 };
 use dnsdyno_wire::{QueryForm, peek};
+
+use crate::plain::is_plain;
 
 /// A file of lines: in the usual format, as a list, and as dnsperf and queryperf read it.
 pub fn query_text(text: &[u8]) {
@@ -25,9 +28,20 @@ pub fn query_text(text: &[u8]) {
     }
 }
 
+/// A TSIG key as an option has it, and the file of one.
+pub fn tsig_key(text: &[u8]) {
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    for key in [TsigKey::parse(text), TsigKey::from_file_text(text)] {
+        is_plain(&key.map_or_else(|error| error.to_string(), |key| key.to_string()));
+    }
+    if let Ok(key) = TsigKey::parse(text) {
+        assert_eq!(TsigText::from(text.to_owned()).to_string(), key.to_string(), "its secret is not shown");
+    }
+}
+
 /// A file of any format, compressed or not.
 pub fn query_file(bytes: &[u8]) {
-    for format in [QueriesFormat::Auto, QueriesFormat::Binary] {
+    for format in [QueriesFormat::Auto, QueriesFormat::Binary, QueriesFormat::Dnsperf] {
         let input = Box::new(Cursor::new(bytes.to_vec()));
         if let Ok(loaded) = read_input(input, "queries", 0, &reading(format)) {
             (0..loaded.queries.len()).for_each(|i| drop(loaded.queries.line(i, QueryForm::default())));

@@ -25,22 +25,24 @@ pub fn imported_result(file: &[u8]) {
     });
 }
 
-/// A history: its index, its accepted steps, the results of an experiment in it, or the host of a run. The first octet
-/// says which.
+/// A history: its index, its accepted steps, the results of an experiment in it, the host of a run, a run, or a search.
+/// The first octet says which.
 pub fn history_folder(bytes: &[u8]) {
     let Some((kind, file)) = bytes.split_first() else { return };
     in_folder("history_folder", |folder| {
         let run = folder.join("a");
         std::fs::create_dir_all(&run).expect("a folder of our own");
-        let name = match kind % 4 {
-            0 => INDEX_FILE,
-            1 => ACCEPTED_FILE,
-            2 => "a/results.json",
+        let name = match (*kind, kind % 4) {
+            (0xf0, _) => "a/run.ndjson",
+            (0xf1, _) => "a/find.json",
+            (_, 0) => INDEX_FILE,
+            (_, 1) => ACCEPTED_FILE,
+            (_, 2) => "a/results.json",
             _ => "a/host.json",
         };
         let path = folder.join(name);
         write(&path, file);
-        if kind % 4 == 3 {
+        if name.ends_with("host.json") {
             write(&run.join("run.ndjson"), RUN.as_bytes());
             if let Ok(host) = serde_json::from_slice::<HostInfo>(file) {
                 let again: HostInfo =

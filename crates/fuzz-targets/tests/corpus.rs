@@ -43,6 +43,14 @@ fn every_target_has_a_program_and_the_files_that_it_is_there_for() {
         }
     }
     assert_eq!(fs::read_dir(fuzz.join("fuzz_targets")).unwrap().count(), TARGETS.len());
+    for line in covers.lines().filter_map(|line| line.strip_prefix("not ")) {
+        let (path, functions) = line.split_once(": ").expect("a file and its functions");
+        let text = fs::read_to_string(fuzz.join("../crates").join(path)).expect(path);
+        for function in functions.split(' ') {
+            let has_it = ["(", "<"].iter().any(|after| text.contains(&format!("fn {function}{after}")));
+            assert!(has_it, "fuzz/covers.txt leaves out {function}, which {path} does not have");
+        }
+    }
 }
 
 /// The files of a target, by name.
