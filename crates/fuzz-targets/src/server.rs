@@ -49,7 +49,9 @@ pub fn world_source(bytes: &[u8]) {
             Ok(world) => {
                 assert!(!world.root_hints().is_empty());
                 // What it has at names that a capture may show.
-                for name in ["www.example.com", "alias.example.com", "x.a1.example.org", "none.example.com", "."] {
+                for name in
+                    ["www.example.com", "alias.example.com", "x.a1.example.org", "none.example.com", "."]
+                {
                     let explained = world.explain(name).expect("a name is explained");
                     explained.to_text().lines().for_each(is_plain);
                 }
