@@ -42,6 +42,12 @@ pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave)
     if earlier.is_some() {
         return Ok(());
     }
+    before_the_end(|| {
+        // Whoever has the lock may be the thread that ends.
+        if let Ok(Some((_, leave_screen))) = MANY.try_lock().as_deref() {
+            leave_screen();
+        }
+    });
     at_signals(|earlier, cause| {
         ASKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
         let current = MANY.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,5 +1,7 @@
 //! Why a text or a file has no key.
 
+use dnsdyno_text::safe;
+
 /// Why there is no key. No text of these has the secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TsigError {
@@ -16,8 +18,9 @@ pub enum TsigError {
     NoSecret,
     /// An unknown algorithm.
     #[error(
-        "`{0}` is not an algorithm: use hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512, \
-         or one of them with the bits of a truncated MAC, such as hmac-sha256-128"
+        "`{}` is not an algorithm: use hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512, \
+         or one of them with the bits of a truncated MAC, such as hmac-sha256-128",
+        safe(.0)
     )]
     Algorithm(String),
     /// Too much or too little is cut off.
@@ -31,7 +34,7 @@ pub enum TsigError {
         longest: usize,
     },
     /// The name is not a domain name.
-    #[error("`{0}` is not a name of a key: a key has a domain name, such as key.example")]
+    #[error("`{}` is not a name of a key: a key has a domain name, such as key.example", safe(.0))]
     Name(String),
     /// The secret is not base64.
     #[error("the secret of the key is not base64")]
