@@ -1,6 +1,8 @@
 # dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
 
 CARGO ?= cargo
+# The bounds of instructions (benchsuite/instructions.txt) are those of such a build; and no two targets build twice.
+export CARGO_INCREMENTAL ?= 0
 SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdist hickory-dns
 # To compile the in-kernel programs again, for hosts of our own in network namespaces (firewall, SSH), to ask our own server, and the broker of agents.
 TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static nats-server
