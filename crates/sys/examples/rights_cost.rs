@@ -1,5 +1,5 @@
-//! What a server of files pays for the rights that it gives up: the time of a read, and of opening, reading and closing a
-//! file, with and without them, in turn.
+//! What a server of files pays for the rights that it gives up: the time of a read, and of opening, reading and closing
+//! a file, with and without them, in turn.
 //!
 //! `cargo run --release -p dnsdyno-sys --example rights_cost`
 
