@@ -34,11 +34,13 @@ pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std:
 /// As [`handle_signals`], for a program that makes several runs, one after another: from now on signals stop the run of
 /// this `control`, and not that of an earlier one. Whoever makes the runs asks [`asked_to_stop`] between them.
 pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
-    let earlier =
-        MANY.lock().unwrap_or_else(PoisonError::into_inner).replace((Arc::clone(&control), leave_screen));
+    // A signal is for this run or for the one before: with the lock, it is never counted for both.
+    let mut many = MANY.lock().unwrap_or_else(PoisonError::into_inner);
+    let earlier = many.replace((Arc::clone(&control), leave_screen));
     if let Some(cause) = asked_to_stop() {
         control.stop(cause);
     }
+    drop(many);
     if earlier.is_some() {
         return Ok(());
     }
@@ -49,8 +51,10 @@ pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave)
         }
     });
     at_signals(|earlier, cause| {
+        let many = MANY.lock().unwrap_or_else(PoisonError::into_inner);
         ASKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
-        let current = MANY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let current = many.clone();
+        drop(many);
         if let Some((control, leave_screen)) = current {
             stop_run(earlier, cause, &control, &leave_screen);
         }

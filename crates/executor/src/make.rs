@@ -21,8 +21,7 @@ pub enum MakeError {
     Failed(String),
 }
 
-/// Makes a run. `None` = the user has stopped it: what there is of its record does not
-/// count.
+/// Makes a run. `None` = the user has stopped it: what there is of its record does not count.
 pub(crate) fn make(
     runner: &mut dyn Runner,
     draft: &Draft,

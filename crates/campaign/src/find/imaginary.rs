@@ -313,10 +313,12 @@ fn queued(
     part
 }
 
-/// The record of a run of which these queries are known.
-pub(crate) fn record_of(tally: Tally, schedule_ns: u64) -> Digest {
+/// The record of a run of which these queries are known, and when the last one was sent.
+pub(crate) fn record_of(tally: Tally, schedule_ns: u64, sent_until_ns: u64) -> Digest {
     let mut digest = Digest::new(Header { interval_ns: schedule_ns, types: vec![1], ..Header::default() });
-    digest.sum(&sum_of(tally, schedule_ns, 0));
+    let mut sum = sum_of(tally, schedule_ns, 0);
+    sum.evidence.scheduled_until_ns = sent_until_ns;
+    digest.sum(&sum);
     digest
 }
 

@@ -34,8 +34,8 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     for note in &plans.plan.notes {
         print_error(&format!("dnsdyno: {note}"));
     }
-    if flags.on.is_here() && plans.plan.watch.is_empty() {
-        // It starts no program, and the agents of `--on` have what their hosts give them.
+    if by_trials.is_none() && flags.on.is_here() && plans.plan.watch.is_empty() {
+        // It starts no program, and the agents of `--on` have what their hosts give them. Trials have given them up.
         rights::keep(rights_of_a_run(false));
     }
     let output = &flags.output;

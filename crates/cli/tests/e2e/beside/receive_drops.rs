@@ -50,6 +50,8 @@ fn responses_that_the_interface_drops_are_counted_as_the_kernel_does_and_put_the
     let quiet = run("quiet");
     assert_eq!((quiet.tally().ends.answered, is_told(&quiet.warnings())), (2_000, false));
 
+    // Each response is a packet of its own for the rule and for the counter.
+    pair.far().ip(&["link", "set", "far", "gso_max_segs", "1"]).unwrap();
     if !nft(pair.far(), STRANGE) {
         eprintln!("skipped: nft cannot change what an interface sends");
         return;
@@ -58,9 +60,12 @@ fn responses_that_the_interface_drops_are_counted_as_the_kernel_does_and_put_the
     let digest = run("strange");
     let dropped = received_and_dropped(pair.near()) - before;
     let counted = digest.sum.as_ref().unwrap().evidence.interface_receive_drops;
-    // Responses that the server sends together are one packet for the rule and for the counter.
     let lost = digest.tally().ends.timed_out;
-    assert!((150..250).contains(&lost) && (150..=lost).contains(&dropped), "{dropped} dropped, {lost} lost");
-    assert_eq!(counted, dropped);
+    assert!((190..=210).contains(&lost), "{lost} lost");
+    // Packets of others, before and after the run.
+    assert!(
+        (lost - 5..=dropped).contains(&counted) && dropped <= lost + 5,
+        "{counted} of {dropped}, {lost} lost"
+    );
     assert!(is_told(&digest.warnings()), "{:?}", digest.warnings());
 }

@@ -19,7 +19,7 @@ fn trials_send_the_peak_of_the_load_and_the_fewest_workers_that_do_it_in_time_ma
     let load = "--ramp 1k..2k --over 400ms --workers auto -o run";
     let ran = work.dnsdyno(&format!("run -s {} --ask www.example {load}", server.address())).completes();
     let trials = first_counts() * 3;
-    let ran = ran.says(&[&format!("{trials} trials of 1 s"), "they load the server"]);
+    let ran = ran.says(&[&format!("at least {trials} trials of 1 s"), "they load the server"]);
     let digest = work.record("run");
     let (workers, reason) = (digest.header.workers, digest.header.workers_reason.clone().unwrap());
     // On a busy host one may not be enough.
@@ -32,8 +32,13 @@ fn trials_send_the_peak_of_the_load_and_the_fewest_workers_that_do_it_in_time_ma
     assert!(work.read("run/plan.toml").contains(&format!("\nworkers = {workers}\n")));
     // What is between two numbers may be tried too.
     let of_trials = server.stop().udp.counts.received - digest.tally().requests;
-    assert_eq!(of_trials % (3 * 2_000), 0, "{of_trials} queries of trials");
-    assert!(of_trials >= trials as u64 * 2_000, "{of_trials} queries of trials");
+    let rounds = (of_trials as f64 / (3.0 * 2_000.0)).round();
+    // A busy host may drop some at the server's socket.
+    assert!(
+        (rounds * 3.0 * 2_000.0 - of_trials as f64).abs() < 60.0 * rounds,
+        "{of_trials} queries of trials"
+    );
+    assert!(rounds >= (trials / 3) as f64, "{of_trials} queries of trials");
     assert!(!work.has("runs"), "a trial has left a record");
 }
 
@@ -77,6 +82,12 @@ fn who_cannot_make_trials_says_what_to_write() {
         (format!("run -s {address} -d q.txt --workers auto --backend xdp"), "a worker for each queue"),
         (format!("run -s {address} -d q.txt --workers many"), "such as 4, or `auto`"),
         (format!("run -s {address} -d none.txt --workers auto"), "none.txt"),
+        (format!("run -s {address} -d - --workers auto"), "can be read once only"),
+        (format!("run -s {address} -d /dev/stdin --workers auto"), "can be read once only"),
+        (
+            format!("run -s {address} -d q.txt --queries-format updates --workers auto"),
+            "updates change the zone",
+        ),
         ("run --plan plan.toml".to_owned(), "such as 4, or `auto`"),
     ] {
         work.dnsdyno(&words).ends_refused(2, &[said]);
@@ -94,8 +105,9 @@ fn ctrl_c_in_a_trial_ends_the_program_and_leaves_no_record() {
     stopped.signal(Signal::INT);
     let ran = stopped.wait();
     assert_eq!(ran.code(), Some(130), "{}", ran.stderr);
-    assert!(!work.has("runs"));
-    assert!(server.stop().udp.counts.received < 200, "the next trial began");
+    let ran = ran.says(&["stopped in the trials"]);
+    assert!(!work.has("runs"), "{}", ran.stderr);
+    assert!(server.stop().udp.counts.received <= 100, "the next trial began");
 }
 
 #[test]
