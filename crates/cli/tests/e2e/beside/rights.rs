@@ -152,6 +152,25 @@ fn a_worker_has_no_capability_and_its_process_only_those_of_a_run() {
 }
 
 #[test]
+fn the_trials_that_find_the_number_of_workers_have_no_other_rights_than_their_run() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let words = format!("run -s {} -d q.txt --rate 200 --for 20s --workers auto", server.address());
+    let mut run = work.start(&words);
+    let threads = threads_when(&mut run, "a trial runs", |threads| {
+        threads.iter().skip(1).any(|thread| thread.name.starts_with("dnsdyno") && thread.has_no_capability())
+    });
+    // The thread of signals stays for the run.
+    assert!(threads.iter().any(|thread| thread.name == "signals"), "{threads:?}");
+    for thread in &threads {
+        assert!((thread.set("CapPrm") & of_nobody()).is_empty(), "{thread:?}");
+        assert_eq!(thread.field("NoNewPrivs"), "1", "{thread:?}");
+    }
+    run.signal(Signal::INT);
+    run.wait().gives(130);
+}
+
+#[test]
 fn the_responder_has_no_capability_once_it_listens() {
     let work = Workplace::new();
     let mut responding =
