@@ -8,10 +8,8 @@
 //! In a closed loop so many are enough with which nearly as many answers come as with any number: more workers than the
 //! server needs take its CPUs, or only wait. In an open loop so many are enough that send each query in time.
 
-use std::fmt;
-
 use dnsdyno_measure::{Quantile, Warning};
-use dnsdyno_plan::{Draft, Load, WorkerCount};
+use dnsdyno_plan::{Draft, Group, Load, WorkerCount};
 use dnsdyno_record::Digest;
 use dnsdyno_record::figures::{lateness, rate_qps};
 use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
@@ -24,38 +22,39 @@ use crate::step::{Campaign, Request, Step};
 pub struct WorkerSearch {
     /// A trial, without its number of workers.
     trial: Draft,
-    /// The rate that is to be sent; `None` in a closed loop.
-    peak_qps: Option<f64>,
-    /// Whether answers are counted: in a closed loop. What is counted else is what was sent.
-    counts_answers: bool,
+    goal: Goal,
     /// Each number that is tried, the lowest first.
     counts: Vec<Tried>,
 }
 
+/// What the workers are for.
+#[derive(Clone, Copy, Debug)]
+enum Goal {
+    /// Answers, as many as a closed loop gets.
+    Answers,
+    /// Queries, as many as a flood sends.
+    Queries,
+    /// To send this many queries per second in time.
+    Rate(f64),
+}
+
 /// The trials with one number of workers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    /// The number.
-    pub workers: usize,
-    /// Queries per second of each trial: the answered ones of a closed loop, or the sent ones.
-    pub qps: Vec<f64>,
-    /// Trials of an open loop whose load was made in its time.
+#[derive(Clone, Debug)]
+struct Tried {
+    workers: usize,
+    /// Of each trial: answers or queries per second, as the goal is.
+    qps: Vec<f64>,
+    /// Trials whose load was made in its time.
     in_time: usize,
 }
 
 /// The number that was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkersFound {
     /// The fewest that are enough; where none is, those that send most.
     pub workers: usize,
-    /// Whether they are enough.
-    pub is_enough: bool,
-    /// The rate that was to be sent; `None` in a closed loop.
-    pub peak_qps: Option<f64>,
-    /// Whether the figures of the trials are answers; otherwise they are sent queries.
-    pub counts_answers: bool,
-    /// What was tried, the lowest number first.
-    pub tried: Vec<Tried>,
+    /// What the trials have shown, in words.
+    pub why: String,
 }
 
 impl WorkerSearch {
@@ -65,17 +64,16 @@ impl WorkerSearch {
         if matches!(load, Load::OfSource) {
             return None;
         }
-        let peak_qps = load.peak_qps();
+        let goal = match load.peak_qps() {
+            Some(qps) => Goal::Rate(qps),
+            None if draft.send_only == Some(true) => Goal::Queries,
+            None => Goal::Answers,
+        };
         let most = load.window().map_or(most, |window| most.min(window as usize));
         let most = draft.clients.map_or(most, |clients| most.min(clients)).max(1);
         let doubled = std::iter::successors(Some(1), |workers| Some(workers * 2));
         let counts = doubled.take_while(|workers| *workers < most).chain([most]);
-        Some(WorkerSearch {
-            trial: trial(draft, peak_qps),
-            peak_qps,
-            counts_answers: peak_qps.is_none() && draft.send_only != Some(true),
-            counts: counts.map(Tried::begun).collect(),
-        })
+        Some(WorkerSearch { trial: trial(draft, goal), goal, counts: counts.map(Tried::begun).collect() })
     }
 
     /// How many trials are made at first.
@@ -92,9 +90,9 @@ impl WorkerSearch {
 
     /// The place of the fewest that are enough.
     fn enough(&self) -> Option<usize> {
-        match self.peak_qps {
-            Some(_) => self.counts.iter().position(|tried| tried.in_time * 2 > TURNS),
-            None => Some(self.nearly_best()),
+        match self.goal {
+            Goal::Rate(_) => self.counts.iter().position(|tried| tried.in_time * 2 > TURNS),
+            Goal::Answers | Goal::Queries => Some(self.nearly_best()),
         }
     }
 
@@ -112,6 +110,22 @@ impl WorkerSearch {
         let gap = enough - less;
         (gap > 1 && gap * PRECISION > enough).then_some(less + gap / 2)
     }
+
+    /// What the trials have shown, in words.
+    fn why(&self, is_enough: bool) -> String {
+        let figures = |tried: &Tried| format!("{} with {}", rate(tried.median_qps()), tried.workers);
+        let figures = self.counts.iter().map(figures).collect::<Vec<_>>().join(", ");
+        match self.goal {
+            Goal::Answers => format!("by trials: answers/s {figures}"),
+            Goal::Queries => format!("by trials: queries/s {figures}"),
+            Goal::Rate(qps) if is_enough => {
+                format!("by trials: the fewest that send {} qps in time", format_rate_qps(qps))
+            }
+            Goal::Rate(qps) => {
+                format!("by trials: none sends {} qps in time; queries/s {figures}", format_rate_qps(qps))
+            }
+        }
+    }
 }
 
 impl Campaign for WorkerSearch {
@@ -126,25 +140,23 @@ impl Campaign for WorkerSearch {
         }
         let enough = self.enough();
         let place = enough.unwrap_or_else(|| self.nearly_best());
-        Step::Done(WorkersFound {
-            workers: self.counts[place].workers,
-            is_enough: enough.is_some(),
-            peak_qps: self.peak_qps,
-            counts_answers: self.counts_answers,
-            tried: self.counts.clone(),
-        })
+        Step::Done(WorkersFound { workers: self.counts[place].workers, why: self.why(enough.is_some()) })
     }
 
     fn learn(&mut self, run: &Digest) {
         let Some(count) = self.next_count() else { return };
-        let tried = &mut self.counts[count];
         let ends = &run.tally().ends;
-        let sent = run.tally().scheduled.saturating_sub(ends.not_sent.total());
-        let queries = if self.counts_answers { ends.answered } else { sent };
-        // What is sent late was not sent in the time of the schedule.
-        let took_ns = run.sum.as_ref().map_or(0, |sum| sum.evidence.scheduled_until_ns);
-        let over_ns = if self.counts_answers { run.schedule_ns() } else { took_ns.max(run.schedule_ns()) };
-        tried.qps.push(rate_qps(queries, over_ns));
+        let qps = match self.goal {
+            Goal::Answers => rate_qps(ends.answered, run.schedule_ns()),
+            Goal::Queries | Goal::Rate(_) => {
+                let sent = run.tally().scheduled.saturating_sub(ends.not_sent.total());
+                // What is sent late was not sent in the time of the schedule.
+                let until_ns = run.sum.as_ref().map_or(0, |sum| sum.evidence.scheduled_until_ns);
+                rate_qps(sent, until_ns.max(run.schedule_ns()))
+            }
+        };
+        let tried = &mut self.counts[count];
+        tried.qps.push(qps);
         tried.in_time += usize::from(is_in_time(run));
         if self.next_count().is_none()
             && let Some(workers) = self.between()
@@ -161,29 +173,10 @@ impl Tried {
     }
 
     /// The median of its trials, in queries per second; 0 without a trial.
-    pub fn median_qps(&self) -> f64 {
+    fn median_qps(&self) -> f64 {
         let mut sorted = self.qps.clone();
         sorted.sort_by(f64::total_cmp);
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for WorkersFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let figures = |tried: &Tried| format!("{} with {}", rate(tried.median_qps()), tried.workers);
-        let figures = self.tried.iter().map(figures).collect::<Vec<_>>().join(", ");
-        match (self.peak_qps, self.is_enough) {
-            (None, _) => {
-                let what = if self.counts_answers { "answers" } else { "queries" };
-                write!(f, "by trials: {what}/s {figures}")
-            }
-            (Some(qps), true) => {
-                write!(f, "by trials: the fewest that send {} qps in time", format_rate_qps(qps))
-            }
-            (Some(qps), false) => {
-                write!(f, "by trials: none sends {} qps in time; queries/s {figures}", format_rate_qps(qps))
-            }
-        }
     }
 }
 
@@ -197,35 +190,17 @@ fn is_in_time(run: &Digest) -> bool {
 }
 
 /// The options of a trial: the load at its peak, and nothing that judges, watches or keeps it.
-fn trial(draft: &Draft, peak_qps: Option<f64>) -> Draft {
-    Draft {
-        rate: peak_qps.map(format_rate_qps),
-        duration: Some(format_duration_ns(TRIAL_NS)),
-        ramp: None,
-        over: None,
-        stair: None,
-        step: None,
-        burst: None,
-        every: None,
-        hold: None,
-        piece: None,
-        count: None,
-        passes: None,
-        check_answers: None,
-        first_pass_rate: None,
-        first_pass_for: None,
-        expect: None,
-        expect_each: None,
-        stop_when: None,
-        watch: None,
-        trace: None,
-        trace_file: None,
-        tls_key_log: None,
-        interval: None,
-        name: None,
-        note: None,
-        ..draft.clone()
+fn trial(draft: &Draft, goal: Goal) -> Draft {
+    let mut trial = draft.clone();
+    for group in
+        [Group::Shape, Group::End, Group::Expectations, Group::Conditions, Group::Watch, Group::Record]
+    {
+        trial.clear(group);
     }
+    let rate = if let Goal::Rate(qps) = goal { Some(format_rate_qps(qps)) } else { None };
+    let duration = Some(format_duration_ns(TRIAL_NS));
+    let (check_answers, first_pass_rate, first_pass_for) = (None, None, None);
+    Draft { rate, duration, check_answers, first_pass_rate, first_pass_for, tls_key_log: None, ..trial }
 }
 
 /// How long a trial sends, in ns.
@@ -299,13 +274,10 @@ mod tests {
         let limited: Generator =
             |workers, _| ((workers as u64 * 100_000).min(540_000 - workers as u64 * 500), 0);
         let (found, trials) = found(closed(16), limited);
-        assert_eq!((found.workers, found.is_enough, trials), (6, true, 21), "{found}");
-        let tried: Vec<usize> = found.tried.iter().map(|tried| tried.workers).collect();
-        assert_eq!(tried, [1, 2, 4, 5, 6, 8, 16]);
-        assert_eq!(found.tried[0].qps, [100_000.0; 3]);
+        assert_eq!((found.workers, trials), (6, 21), "{found:?}");
         let said = "by trials: answers/s 100,000 with 1, 200,000 with 2, 400,000 with 4, 500,000 with 5, \
                     537,000 with 6, 536,000 with 8, 532,000 with 16";
-        assert_eq!(found.to_string(), said);
+        assert_eq!(found.why, said);
     }
 
     #[test]
@@ -328,8 +300,7 @@ mod tests {
         assert_eq!((first.draft.rate.as_deref(), first.draft.duration.as_deref()), (Some("2M"), Some("1s")));
         assert_eq!((first.draft.ramp, first.draft.over), (None, None));
         let (found, _) = found(search, three);
-        assert_eq!((found.workers, found.is_enough), (3, true), "{found}");
-        assert_eq!(found.to_string(), "by trials: the fewest that send 2M qps in time");
+        assert_eq!((found.workers, &*found.why), (3, "by trials: the fewest that send 2M qps in time"));
     }
 
     #[test]
@@ -337,9 +308,9 @@ mod tests {
         // All is sent, the later the fewer workers there are.
         let slow: Generator = |workers, _| (2_000_000, 4_000_000_000 / (workers as u64).min(4));
         let (found, _) = found(open(8), slow);
-        assert_eq!((found.workers, found.is_enough), (4, false), "{found}");
+        assert_eq!(found.workers, 4);
         let said = "by trials: none sends 2M qps in time; queries/s 400,000 with 1, 666,667 with 2, 1,000,000 with 4";
-        assert!(found.to_string().starts_with(said), "{found}");
+        assert!(found.why.starts_with(said), "{found:?}");
     }
 
     #[test]
@@ -350,7 +321,7 @@ mod tests {
             search.learn(&record_of(tally, TRIAL_NS, TRIAL_NS));
         }
         let Step::Done(found) = search.next() else { panic!("it goes on") };
-        assert_eq!((found.workers, found.is_enough), (1, false), "{found}");
+        assert!(found.workers == 1 && found.why.starts_with("by trials: none sends 2M qps"), "{found:?}");
     }
 
     #[test]

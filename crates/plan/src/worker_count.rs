@@ -1,12 +1,11 @@
 //! How many workers a draft asks for: a number, or that which measuring finds.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{Error, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::quantity::number;
+use crate::quantity::{needed_quantity, number};
 
 /// The workers that a draft asks for. In a plan file a number or `"auto"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,29 +44,7 @@ impl Serialize for WorkerCount {
 
 impl<'de> Deserialize<'de> for WorkerCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D::Error> {
-        deserializer.deserialize_any(NumberOrWord)
-    }
-}
-
-struct NumberOrWord;
-
-impl Visitor<'_> for NumberOrWord {
-    type Value = WorkerCount;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number of workers, or \"{AUTO}\"")
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<WorkerCount, E> {
-        usize::try_from(number).map(WorkerCount::Number).map_err(E::custom)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<WorkerCount, E> {
-        usize::try_from(number).map(WorkerCount::Number).map_err(E::custom)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<WorkerCount, E> {
-        text.parse().map_err(E::custom)
+        needed_quantity(deserializer)?.parse().map_err(Error::custom)
     }
 }
 

@@ -42,8 +42,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let form = Form { json: output.json, verbose: output.verbose };
     let exporters = Exporters::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
-    let workers_reason = by_trials.map(|found| found.to_string());
-    let workers_reason = workers_reason.as_deref();
+    let workers_reason = by_trials.as_ref().map(|found| &*found.why);
     let job = RunJob { workers_reason, ..RunJob::new(&plans, kept_in(flags.output.out)) };
     execute(&mut *runner, &job, progress, form, exporters).map(|run| run.code)
 }

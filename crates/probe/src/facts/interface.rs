@@ -76,7 +76,7 @@ fn queues(interface: &Interface, files: &Files, facts: &mut Facts) {
 
 /// The CPUs of this process from which the card is reached over another node of the host.
 fn node(interface: &Interface, facts: &mut Facts) {
-    facts.number("numa.nodes", numa_nodes().map(|nodes| nodes as u64));
+    facts.number("numa.nodes", numa_nodes());
     let Some(near) = interface.near_cpus() else { return };
     let allowed = thread::allowed_cpus().ok();
     let far = allowed.map(|cpus| cpus.into_iter().filter(|cpu| !near.contains(*cpu)).count() as u64);

@@ -14,7 +14,7 @@ impl Interface {
 }
 
 /// The nodes of this host; `None` where it does not say.
-pub fn numa_nodes() -> Option<usize> {
+pub fn numa_nodes() -> Option<u64> {
     nodes(Path::new("/sys"))
 }
 
@@ -34,14 +34,10 @@ fn node_of(file: &Path) -> Option<u32> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-fn nodes(sys: &Path) -> Option<usize> {
-    let folders = fs::read_dir(sys.join("devices/system/node")).ok()?;
-    let is_node = |name: &str| {
-        let number = name.strip_prefix("node");
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let names = folders.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    Some(names.filter(|name| is_node(name)).count())
+/// Nodes are listed as CPUs are.
+fn nodes(sys: &Path) -> Option<u64> {
+    let list = fs::read_to_string(sys.join("devices/system/node/online")).ok()?;
+    CpuList::parse(&list)?.count()
 }
 
 #[cfg(test)]
@@ -64,7 +60,7 @@ mod tests {
     const TWO_NODES: [(&str, &str); 3] = [
         ("devices/system/node/node0/cpulist", "0-7\n"),
         ("devices/system/node/node1/cpulist", "8-15\n"),
-        ("devices/system/node/possible", "0-1\n"),
+        ("devices/system/node/online", "0-1\n"),
     ];
 
     #[test]
@@ -86,7 +82,8 @@ mod tests {
 
     #[test]
     fn on_a_host_with_one_node_no_cpu_is_nearer_than_others() {
-        let files = [TWO_NODES[0], ("class/net/eth0/device/numa_node", "0\n")];
+        let online = ("devices/system/node/online", "0\n");
+        let files = [TWO_NODES[0], online, ("class/net/eth0/device/numa_node", "0\n")];
         let folder = sys(&files);
         let sys = folder.path();
         assert!(near_cpus(sys, "eth0").is_none());
