@@ -79,6 +79,8 @@ test("a zoom, the keyboard and the table show the figures of the rows, and paper
   const { from_ns, to_ns } = await page.evaluate((chart) => window.dnsdynoCharts[chart].range(), CHART);
   assert.ok(to_ns - from_ns < LOAD_NS);
   await figure.locator("summary").press("Enter");
+  // The table is drawn in a later task of the page than the key.
+  await figure.locator(`table[data-table="chart-${CHART}"]`).waitFor();
   const { columns } = await tableOf(page, `chart-${CHART}`);
   assert.deepEqual(columns.map(({ title }) => title).slice(1), [...NAMES, MISSING]);
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
