@@ -58,6 +58,7 @@ const ROWS: &[Row] = &[
     row("order", || vec!["in-turn", "random", "zipf:"]),
     row("class", || vec!["IN", "CH", "HS", "ANY"]),
     of_verb("run", "transport", transports),
+    of_verb("run", "workers", || vec!["auto"]),
     of_verb("find", "transport", transports),
     of_verb("qualify", "transport", transports),
     row("mix", || vec!["udp=", "tcp=", "udp+tcp=", "dot=", "doh=", "doq=", "doh3="]),

@@ -39,7 +39,9 @@ pub(crate) fn replace_auto(
     let cpus = thread::allowed_cpus().map_or(1, |cpus| cpus.len());
     let search = WorkerSearch::new(draft, &plan.load, cpus)
         .ok_or_else(|| refuse("needs a load with a rate or a window, and that of a source has neither"))?;
-    if !is_quiet {
+    // A file that is not there is told by the first trial, which loads nothing.
+    let is_there = !matches!(&plan.source, QuerySource::File(path) if !path.exists());
+    if !is_quiet && is_there {
         let trials = search.first_trials();
         print_error(&format!(
             "dnsdyno: at least {trials} trials of 1 s find the number of workers; they load the server"
@@ -67,7 +69,6 @@ pub(crate) fn replace_auto(
 fn why_not(draft: &Draft, plan: &Plan, on: &OnFlags) -> Option<&'static str> {
     let is_read_once = match &plan.source {
         QuerySource::Stdin => true,
-        // A file that is not there is told by the first trial.
         QuerySource::File(path) => path.exists() && !path.is_file(),
         _ => false,
     };

@@ -31,6 +31,9 @@ fn main() {
     for (name, records) in tls() {
         keep("tls_records", name, &records);
     }
+    for (name, steps) in tls_steps() {
+        keep("tls_session", name, &steps);
+    }
     for (name, blocks) in BLOCKS {
         let blocks = blocks.iter().flat_map(|block| lengthened(&[], block));
         keep("hpack", name, &blocks.collect::<Vec<u8>>());
@@ -210,6 +213,24 @@ fn tls() -> Vec<(&'static str, Vec<u8>)> {
         ("tls-1.2", [&[4], &server_hello(&[0, 0])[..], &handshake(&[11, 0, 0, 3, 0, 0, 0])].concat()),
         ("retry", [&[16], &handshake(&[&[2, 0, 0, retry.len() as u8][..], &retry].concat())[..]].concat()),
         ("http-1.1", [&[16], &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]].concat()),
+    ]
+}
+
+/// What a client and a server with keys do; see the target.
+fn tls_steps() -> Vec<(&'static str, Vec<u8>)> {
+    let answer = |code: u8| [&[code, 19, 0, 17][..], &[5; 17]].concat();
+    let asked = [&[1, 3][..], &answer(0)].concat();
+    vec![
+        ("asked", [&[1][..], &asked, &[6, 0], &answer(0), &[1, 0, 5, 0]].concat()),
+        ("tls-1.2", [&[2][..], &asked, &[7, 0]].concat()),
+        ("early", [&[0][..], &asked, &[255, 9, 3], &answer(0)].concat()),
+        ("early-rejected", [&[0b100][..], &asked, &[255, 9, 3], &answer(0)].concat()),
+        ("early-with-other-protocol", [&[0b1100][..], &asked, &[255, 9, 3, 1, 2]].concat()),
+        ("many-keys", [&[1][..], &asked, &[4, 255]].concat()),
+        ("few-keys", [&[1][..], &asked, &[12, 3], &answer(0)].concat()),
+        ("spoiled", [&[1][..], &asked, &answer(8), &[3, 3]].concat()),
+        ("data-before-an-alert", [&[1][..], &asked, &answer(8), &[2, 7, 21, 3, 3, 0, 2, 2, 40]].concat()),
+        ("hello-spoiled", [&[1][..], &[3, 4], &asked].concat()),
     ]
 }
 

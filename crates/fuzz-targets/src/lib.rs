@@ -27,7 +27,9 @@ mod whole_message;
 pub use capture::{dnstap, pcap};
 pub use clients::{client_answers, clients_file};
 pub use dnsdyno_cluster::fuzz::{agent_frames, agent_parts, agent_permission};
-pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tcp_stream, tls_records};
+pub use dnsdyno_transport::fuzz::{
+    doq_stream, hpack, http2_frames, quic_packets, tcp_stream, tls_records, tls_session,
+};
 pub use experiment::{experiment_file, journal};
 pub use frames::xdp_frame;
 pub use http2::http2_against_h2;
@@ -51,6 +53,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("response_peek", response_peek),
     ("tls_records", tls_records),
+    ("tls_session", tls_session),
     ("http2_frames", http2_frames),
     ("hpack", hpack),
     ("http3_stream", http3_stream),

@@ -18,7 +18,7 @@ pub struct Query<'a> {
     pub edns: Option<Edns>,
 }
 
-/// The OPT record of a query. Its options are ignored.
+/// The OPT record of a query. What its options say is ignored.
 #[derive(Debug)]
 pub struct Edns {
     /// The longest UDP payload that the client accepts, in bytes, as stated there.
@@ -99,7 +99,8 @@ fn read_question(message: &[u8]) -> Option<Query<'_>> {
 }
 
 /// Walks the records behind the question for the OPT; `None` where one breaks off, there are two
-/// OPT records, one is outside the additional section, or bytes are left at the end.
+/// OPT records, one is outside the additional section or one of its options breaks off, or bytes are
+/// left at the end.
 fn read_records<'a>(message: &'a [u8], mut query: Query<'a>, counts: [u16; 3]) -> Option<Query<'a>> {
     let mut at = query.question_end;
     for (section, count) in counts.into_iter().enumerate() {
@@ -109,11 +110,10 @@ fn read_records<'a>(message: &'a [u8], mut query: Query<'a>, counts: [u16; 3]) -
             let fixed: &[u8; 10] = message.get(at..)?.first_chunk()?;
             let data_len = usize::from(u16::from_be_bytes([fixed[8], fixed[9]]));
             at += fixed.len() + data_len;
-            if at > message.len() {
-                return None;
-            }
+            let data = message.get(at - data_len..at)?;
             if u16::from_be_bytes([fixed[0], fixed[1]]) == TYPE_OPT {
-                if section != ADDITIONAL || message[owner] != 0 || query.edns.is_some() {
+                if section != ADDITIONAL || message[owner] != 0 || query.edns.is_some() || !are_options(data)
+                {
                     return None;
                 }
                 query.edns = Some(Edns {
@@ -125,6 +125,17 @@ fn read_records<'a>(message: &'a [u8], mut query: Query<'a>, counts: [u16; 3]) -
         }
     }
     (at == message.len()).then_some(query)
+}
+
+/// Whether these are options of EDNS, none or more: a code, a length, and as many bytes (RFC 6891, 6.1.2).
+fn are_options(mut data: &[u8]) -> bool {
+    while let Some((head, rest)) = data.split_first_chunk::<4>() {
+        match rest.get(usize::from(u16::from_be_bytes([head[2], head[3]]))..) {
+            Some(next) => data = next,
+            None => return false,
+        }
+    }
+    data.is_empty()
 }
 
 /// Where the owner of a record ends; it may end in a pointer, which is not followed.
@@ -211,6 +222,26 @@ mod tests {
         }
         for length in 0..HEADER_LEN {
             assert!(matches!(parse(&bytes[..length]), Parsed::Silence(Silence::TooShort)), "{length}");
+        }
+    }
+
+    #[test]
+    fn an_option_that_breaks_off_is_malformed() {
+        let whole = query("www.example.");
+        let length_at = whole.len() - 2;
+        let with = |options: &[u8]| {
+            let length = (options.len() as u16).to_be_bytes();
+            [&whole[..length_at], &length, options].concat()
+        };
+        for options in [&[][..], &[0, 3, 0, 0], &[0, 10, 0, 2, 1, 2, 0, 3, 0, 0]] {
+            assert!(matches!(parse(&with(options)), Parsed::Query(_)), "{options:?}");
+        }
+        for options in [&[0][..], &[0, 3, 0], &[0, 3, 0, 1], &[0, 10, 0, 2, 1, 2, 0]] {
+            let bytes = with(options);
+            assert!(
+                matches!(parse(&bytes), Parsed::Refused { rcode: FORMERR, question_end: 29 }),
+                "{options:?}"
+            );
         }
     }
 

@@ -50,6 +50,8 @@ use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
 #[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use dot::fuzzing as dot_fuzzing;
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use http::fuzzing as http_fuzzing;
 use plain::Plain;
 use session::Reader;

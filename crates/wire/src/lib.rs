@@ -24,27 +24,25 @@ mod edns;
 mod header;
 mod name;
 mod options;
-mod parentheses;
 mod peek;
 mod query;
 mod records;
-mod ttl;
 mod types;
 mod zone_entry;
+mod zone_text;
 
 pub use answer_digest::AnswerDigest;
 pub use edns::{Edns, edns_of};
 pub use header::{FLAG_AD, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, QUESTION_FIXED_LEN};
 pub use name::{MAX_LABEL_LEN, MAX_NAME_LEN, NameError, encode_name, name_to_text};
 pub use options::{EdnsOptions, OPTION_HEAD_LEN};
-pub use parentheses::has_open_parenthesis;
 pub use peek::{Malformed, Peek, peek, peek_id, same_question};
 pub use query::{DEFAULT_EDNS_SIZE, MIN_EDNS_SIZE, OPT_LEN, QueryForm, patch_id};
 pub use records::{Additional, CanonicalName, RecordAt, Records};
-pub use ttl::{ttl_seconds, with_ttls_in_seconds};
 pub use types::{
     CLASS_IN, TYPE_A, TYPE_AAAA, TYPE_ANY, TYPE_AXFR, TYPE_CNAME, TYPE_IXFR, TYPE_NAPTR, TYPE_NS, TYPE_OPT,
     TYPE_SIG, TYPE_SOA, TYPE_SRV, TYPE_TSIG, TYPE_TXT, class_name, parse_class, parse_type, parse_type_bytes,
     rcode_name, tsig_error_name, type_name,
 };
 pub use zone_entry::{EntryError, next_entry};
+pub use zone_text::{has_open_parenthesis, ttl_seconds, zone_text};

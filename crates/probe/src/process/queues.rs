@@ -1,6 +1,7 @@
 //! The queues of the sockets that belong to the processes of a server, and what was dropped there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use dnsdyno_sys::netlink::sockets::SocketState;
 
@@ -103,8 +104,11 @@ impl Queues {
             sockets.iter().filter(|socket| !self.names.contains_key(&socket.inode)).collect();
         new.sort_by_key(|socket| socket.inode);
         let mut taken: BTreeSet<String> = self.names.values().cloned().collect();
+        // At each address, up to which number all are taken.
+        let mut tried = BTreeMap::<_, Range<usize>>::new();
         for socket in new {
-            let names = (0..sockets.len()).map(|number| format!("{}/{number}", socket.local));
+            let numbers = tried.entry(socket.local).or_insert(0..sockets.len());
+            let names = numbers.map(|number| format!("{}/{number}", socket.local));
             if let Some(name) = names.into_iter().find(|name| taken.insert(name.clone())) {
                 self.names.insert(socket.inode, name);
             }

@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use dnsdyno_wire::{HEADER_LEN, QueryForm, TYPE_ANY, TYPE_SOA, encode_name, next_entry, type_name};
+use dnsdyno_wire::{
+    HEADER_LEN, QueryForm, TYPE_ANY, TYPE_SOA, encode_name, next_entry, type_name, zone_text,
+};
 use domain::base::Name;
 use domain::base::rdata::ComposeRecordData;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -88,7 +90,7 @@ impl UpdateMessage {
     fn data_of(&self, rtype: u16, text: &[u8]) -> Result<Vec<u8>, UpdateMistake> {
         let zone = Name::from_octets(Bytes::copy_from_slice(&self.zone)).map_err(|_| UpdateMistake::Data)?;
         let line = [b". 0 IN ", type_name(rtype).as_bytes(), b" ", text, b"\n"].concat();
-        let mut lines = Zonefile::from(line.as_slice());
+        let mut lines = Zonefile::from(&*zone_text(&line, Some(&self.zone)));
         lines.set_origin(zone);
         let Ok(Some(Entry::Record(record))) = next_entry(&mut lines) else { return Err(UpdateMistake::Data) };
         let mut data = Vec::new();

@@ -10,7 +10,7 @@ use dnsdyno_capture::unpack;
 use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
 use dnsdyno_text::shown;
 use dnsdyno_text::units::bytes;
-use dnsdyno_wire::{EntryError, has_open_parenthesis, next_entry, with_ttls_in_seconds};
+use dnsdyno_wire::{EntryError, has_open_parenthesis, next_entry, zone_text};
 use domain::base::iana::Class;
 use domain::base::name::{Name, ToName};
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -90,7 +90,7 @@ impl Records {
         if is_utf16(text) {
             return Err(zone_error(&name, NotUtf8::Utf16.to_string()));
         }
-        let text = &*with_ttls_in_seconds(after_mark(text));
+        let text = &*zone_text(after_mark(text), origin.as_ref().map(Name::as_slice));
         if let Some(line) = generate_line(text) {
             return Err(zone_error(&name, format!("line {line} has $GENERATE: {WITHOUT_GENERATE}")));
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_text::encoding::{NotUtf8, after_mark, is_utf16};
 use dnsdyno_text::shown;
-use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry, with_ttls_in_seconds};
+use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry, zone_text};
 use domain::base::iana::Class;
 use domain::base::name::Name;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -123,14 +123,15 @@ impl Zone {
 
     /// Reads the text of a zone file; `path` is only for messages.
     pub fn parse(text: &[u8], path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
-        let text = &*with_ttls_in_seconds(after_mark(text));
+        let wrong = |origin: &str| ZoneError::Origin { origin: origin.to_owned() };
+        let origin =
+            origin.map(|origin| Name::bytes_from_str(origin).map_err(|_| wrong(origin))).transpose()?;
+        let text = &*zone_text(after_mark(text), origin.as_ref().map(Name::as_slice));
         let mut file = Zonefile::from(text);
         file.extend_from_slice(b"\n");
         file.set_default_class(Class::IN);
         if let Some(origin) = origin {
-            let name =
-                Name::bytes_from_str(origin).map_err(|_| ZoneError::Origin { origin: origin.to_string() })?;
-            file.set_origin(name);
+            file.set_origin(origin);
         }
         let mut records = Vec::new();
         let mut lines = Lines::of(text);

@@ -2,6 +2,9 @@
 //! those that are sent at the same time share one write: NSD 4.6 answers the first query of a record, and
 //! reads the others only when the next packet arrives.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+
 use super::config::StreamOpenError;
 use super::plain::{Inbox, first_frame_bytes, frame};
 use super::pool::BufferPool;

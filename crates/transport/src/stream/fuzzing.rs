@@ -49,7 +49,7 @@ pub fn tcp_stream(bytes: &[u8]) {
 }
 
 /// The messages in these pieces, in their order.
-fn messages<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+pub(super) fn messages<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let (mut pool, mut out, mut news, mut got) =
         (BufferPool::default(), Vec::new(), Vec::new(), Messages::default());
     let Some(mut session) = Plain::begin(&mut (), &mut out) else { return Vec::new() };
@@ -66,7 +66,7 @@ fn messages<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
 
 /// Keeps what it is given.
 #[derive(Default)]
-struct Messages(Vec<Vec<u8>>);
+pub(super) struct Messages(pub(super) Vec<Vec<u8>>);
 
 impl Sink for Messages {
     fn packet(&mut self, _: usize, _: u64, message: &[u8]) {
@@ -82,18 +82,20 @@ impl Sink for Nobody {
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 }
 
-static TLS: LazyLock<Option<Tls>> = LazyLock::new(|| {
-    let server = std::net::SocketAddr::from(([127, 0, 0, 1], 853));
-    let config = TlsConfig {
-        server,
+static TLS: LazyLock<Option<Tls>> = LazyLock::new(|| any_server(false));
+
+/// For a server whose certificate is not checked.
+pub(super) fn any_server(early_data: bool) -> Option<Tls> {
+    Tls::new(&TlsConfig {
+        server: std::net::SocketAddr::from(([127, 0, 0, 1], 853)),
         asked: "localhost".to_owned(),
         server_name: None,
         trust: TlsTrust::Anything,
         tls12: true,
         tls13: true,
         resumption: true,
-        early_data: false,
+        early_data,
         key_log: None,
-    };
-    Tls::new(&config).ok()
-});
+    })
+    .ok()
+}

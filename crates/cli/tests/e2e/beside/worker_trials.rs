@@ -90,7 +90,8 @@ fn who_cannot_make_trials_says_what_to_write() {
         ),
         ("run --plan plan.toml".to_owned(), "such as 4, or `auto`"),
     ] {
-        work.dnsdyno(&words).ends_refused(2, &[said]);
+        let ran = work.dnsdyno(&words).ends_refused(2, &[said]);
+        assert!(!ran.stderr.contains("they load the server"), "{words}: {}", ran.stderr);
     }
     assert_eq!(server.stop().udp.counts.received, 0);
 }
