@@ -36,6 +36,11 @@ pub enum RestoredOutcome {
 }
 
 impl Restored {
+    /// Whether it has its old value.
+    pub fn is_as_before(&self) -> bool {
+        matches!(self.outcome, RestoredOutcome::Restored | RestoredOutcome::WasAlready)
+    }
+
     /// Whether nothing more is to be done about it.
     pub fn is_settled(&self) -> bool {
         !matches!(self.outcome, RestoredOutcome::Failed(_))

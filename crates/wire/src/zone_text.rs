@@ -1,5 +1,5 @@
-//! The text of a zone file as the parser of `domain` 0.12 reads it, which takes TTLs in seconds only, and has types that
-//! it knows by name only: LOC, URI, AFSDB and others are data of an unknown type to it (RFC 3597).
+//! The text of a zone file as the parser of `domain` 0.12 reads it: TTLs are numbers of seconds, and LOC, URI and other
+//! types that it knows by name only are in the form of RFC 3597.
 //!
 //! ```text
 //!   a 1h LOC 52 N 4 E 0m   ──►   a 3600 TYPE29 \# 16 00121613…
@@ -69,7 +69,7 @@ struct Entry {
     has_type: bool,
     /// Words of the data of an SOA record so far.
     soa_words: Option<usize>,
-    /// What the data consists of, where the parser does not read it, and the places of the type and of the data's words.
+    /// The number of the type and the parts of its data, where the parser does not read it, and where the words are.
     form: Option<(u16, &'static [Field])>,
     type_at: Range<usize>,
     data: Vec<Range<usize>>,

@@ -140,12 +140,11 @@ pub(crate) fn tune(flags: &TuneFlags) -> Outcome {
         None => folder_of_now("tune"),
     });
     let tuned = carry_out(&setup, &folder, &mut LocalRunner, &stop, &mut progress)?;
+    let is_settled = tuned.not_restored.iter().all(Restored::is_settled);
     if let Some(cause) = tuned.stopped {
-        print_error(&format!(
-            "dnsdyno: stopped, and the host is as it was; to resume: {}",
-            resume(flags.out.as_deref(), &folder)
-        ));
-        return Ok(code_of_stop(Some(cause)));
+        let host = if tuned.not_restored.is_empty() { ", and the host is as it was" } else { "" };
+        print_error(&format!("dnsdyno: stopped{host}; to resume: {}", resume(flags.out.as_deref(), &folder)));
+        return Ok(if is_settled { code_of_stop(Some(cause)) } else { RUN_FAILED });
     }
     let text = write_results(&setup, &tuned, &folder, &options(None), width_of_terminal())?;
     let place = named(&folder);
@@ -156,6 +155,7 @@ pub(crate) fn tune(flags: &TuneFlags) -> Outcome {
     };
     printed.map_err(Failure::run_failed)?;
     Ok(match tuned.answer.map(|answer| answer.verdict) {
+        _ if !is_settled => RUN_FAILED,
         Some(Verdict::Gains(_)) => OK,
         Some(Verdict::NoBase { .. }) => RUN_FAILED,
         _ => EXPECTATION_FAILED,
@@ -237,13 +237,18 @@ fn undo() -> Outcome {
     for one in &restored {
         writeln!(out, "{one}").map_err(Failure::run_failed)?;
     }
-    if restored.iter().any(|one| matches!(one.item, Item::File { .. })) {
+    if has_file(&restored) {
         writeln!(out, "{RESTART}").map_err(Failure::run_failed)?;
     }
     if restored.is_empty() {
         writeln!(out, "nothing is left to restore").map_err(Failure::run_failed)?;
     }
     Ok(if restored.iter().all(|one| one.is_settled()) { OK } else { RUN_FAILED })
+}
+
+/// Whether a configuration is among these.
+fn has_file(restored: &[Restored]) -> bool {
+    restored.iter().any(|one| matches!(one.item, Item::File { .. }))
 }
 
 fn print_list(flags: &TuneFlags) -> Outcome {
@@ -256,7 +261,11 @@ fn print_list(flags: &TuneFlags) -> Outcome {
                 bad(format!("`--software {word}`: the catalogue has no server of this name"))
             })?),
         };
-    let listed = list(server, on, &flags.there());
+    let (listed, left) = list(server, on, &flags.there());
+    left.iter().for_each(|one| print_error(&format!("dnsdyno: left by a tuning that was killed: {one}")));
+    if has_file(&left) {
+        print_error(&format!("dnsdyno: {RESTART}"));
+    }
     let mut out = std::io::stdout().lock();
     if flags.json {
         let rows: Vec<_> = listed

@@ -54,29 +54,13 @@ struct Data<'a, 'b> {
 impl<'a> Data<'a, '_> {
     fn put(&mut self, field: Field) -> Option<()> {
         match field {
-            Field::U8 => {
-                let number = self.parsed::<u8>()?;
-                self.out.push(number);
-            }
-            Field::U16 => {
-                let number = self.parsed::<u16>()?;
-                self.out.extend(number.to_be_bytes());
-            }
-            Field::U32 => {
-                let number = self.parsed::<u32>()?;
-                self.out.extend(number.to_be_bytes());
-            }
-            Field::Algorithm => {
-                let number = self.one_of(ALGORITHMS)?;
-                self.out.push(u8::try_from(number).ok()?);
-            }
-            Field::CertificateType => {
-                let number = self.one_of(CERTIFICATES)?;
-                self.out.extend(number.to_be_bytes());
-            }
-            Field::Scheme => {
-                let number = self.one_of(SCHEMES)?;
-                self.out.push(u8::try_from(number).ok()?);
+            Field::U8
+            | Field::U16
+            | Field::U32
+            | Field::Algorithm
+            | Field::CertificateType
+            | Field::Scheme => {
+                self.put_number(field)?;
             }
             Field::Type => {
                 let rtype = parse_type_bytes(self.word()?)?;
@@ -86,11 +70,7 @@ impl<'a> Data<'a, '_> {
                 let name = name(self.word()?, self.origin)?;
                 self.out.extend(name);
             }
-            Field::Names => {
-                while !self.words.as_slice().is_empty() {
-                    self.put(Field::Name)?;
-                }
-            }
+            Field::Names => self.put_each(Field::Name)?,
             Field::Text => {
                 let text = text(self.word()?)?;
                 self.out.push(u8::try_from(text.len()).ok()?);
@@ -98,9 +78,7 @@ impl<'a> Data<'a, '_> {
             }
             Field::Texts => {
                 self.put(Field::Text)?;
-                while !self.words.as_slice().is_empty() {
-                    self.put(Field::Text)?;
-                }
+                self.put_each(Field::Text)?;
             }
             Field::Rest => {
                 let text = text(self.word()?).filter(|text| !text.is_empty())?;
@@ -127,7 +105,7 @@ impl<'a> Data<'a, '_> {
             }
             Field::Types => self.put_types()?,
             Field::Prefixes => {
-                while let Some(word) = self.words.next() {
+                for word in self.words.by_ref() {
                     self.out.extend(prefix(std::str::from_utf8(word).ok()?)?);
                 }
             }
@@ -141,6 +119,32 @@ impl<'a> Data<'a, '_> {
         Some(())
     }
 
+    /// The words that are left, if any, each as one of these.
+    fn put_each(&mut self, field: Field) -> Option<()> {
+        while !self.words.as_slice().is_empty() {
+            self.put(field)?;
+        }
+        Some(())
+    }
+
+    fn put_number(&mut self, field: Field) -> Option<()> {
+        let (names, octets): (&[(&str, u16)], _) = match field {
+            Field::U16 => (&[], 2),
+            Field::U32 => (&[], 4),
+            Field::Algorithm => (ALGORITHMS, 1),
+            Field::CertificateType => (CERTIFICATES, 2),
+            Field::Scheme => (SCHEMES, 1),
+            _ => (&[], 1),
+        };
+        let word = self.ascii()?;
+        let named = names.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
+        let number = named.map_or_else(|| number(word), |(_, number)| Some(u32::from(*number)))?;
+        let whole = number.to_be_bytes();
+        let (unused, used) = whole.split_at(4 - octets);
+        self.out.extend_from_slice(used);
+        unused.iter().all(|octet| *octet == 0).then_some(())
+    }
+
     fn word(&mut self) -> Option<&'a [u8]> {
         self.words.next().copied()
     }
@@ -150,15 +154,11 @@ impl<'a> Data<'a, '_> {
     }
 
     fn parsed<T: FromStr>(&mut self) -> Option<T> {
-        // `FromStr` takes a sign.
-        self.ascii().filter(|word| !word.starts_with('+'))?.parse().ok()
+        self.ascii()?.parse().ok()
     }
 
-    /// A number, or the name of one.
-    fn one_of(&mut self, names: &[(&str, u16)]) -> Option<u16> {
-        let word = self.ascii()?;
-        let named = names.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
-        named.map(|(_, number)| *number).or_else(|| word.parse().ok())
+    fn octet(&mut self) -> Option<u8> {
+        u8::try_from(number(self.ascii()?)?).ok()
     }
 
     /// All words that are left, as one; at least one.
@@ -196,7 +196,7 @@ impl<'a> Data<'a, '_> {
     }
 
     fn put_host_identity(&mut self) -> Option<()> {
-        let algorithm = self.parsed::<u8>()?;
+        let algorithm = self.octet()?;
         let tag = hex(self.ascii()?)?;
         let key = base64::decode::<Vec<u8>>(self.ascii()?).ok()?;
         self.out.extend([u8::try_from(tag.len()).ok()?, algorithm]);
@@ -207,8 +207,8 @@ impl<'a> Data<'a, '_> {
     }
 
     fn put_relay(&mut self) -> Option<()> {
-        let discovery = self.parsed::<u8>().filter(|discovery| *discovery <= 1)?;
-        let kind = self.parsed::<u8>()?;
+        let discovery = self.octet().filter(|discovery| *discovery <= 1)?;
+        let kind = self.octet()?;
         self.out.push((discovery << 7) | kind);
         match kind {
             0 => self.word().filter(|word| *word == b".").map(|_| ()),
@@ -222,6 +222,11 @@ impl<'a> Data<'a, '_> {
             _ => None,
         }
     }
+}
+
+/// A number without a sign.
+fn number(word: &str) -> Option<u32> {
+    word.bytes().all(|octet| octet.is_ascii_digit()).then(|| word.parse().ok())?
 }
 
 /// An even number of hexadecimal digits, two or more.

@@ -1,3 +1,5 @@
+//! Texts of zone files before and after.
+
 use proptest::prelude::*;
 
 use super::*;

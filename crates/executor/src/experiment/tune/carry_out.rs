@@ -12,7 +12,7 @@ use dnsdyno_campaign::tune::{
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Runner, StopCause};
 use dnsdyno_servers::tuning::Values;
-use dnsdyno_settings::{Restored, RestoredOutcome};
+use dnsdyno_settings::{Item, Restored, RestoredOutcome};
 use dnsdyno_text::units::{duration, rate};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub struct Tuned {
     pub stopped: Option<StopCause>,
     /// How long its trials took together, with all around them, in ns.
     pub(super) took_ns: u64,
+    /// The values that were set and do not have their old value again.
+    pub not_restored: Vec<Restored>,
 }
 
 /// What is kept of a trial beside its record.
@@ -96,10 +98,13 @@ pub fn tune(
     let made = bench.carry_out(&mut journal, runner, watcher);
     // Also after an error: the host is as it was before anything else is said.
     let restored = bench.restore();
-    let made = made?;
+    let mut made = made?;
     for one in restored.map_err(ExperimentError::Settings)? {
         if one.outcome != RestoredOutcome::Restored {
             watcher.says(&one.to_string());
+        }
+        if !one.is_as_before() {
+            made.not_restored.push(one);
         }
     }
     Ok(made)
@@ -119,7 +124,7 @@ pub(super) fn looked(
     let cpus = cpus(&setup.setup, watcher);
     let in_namespaces = in_namespaces(&setup.setup, watcher)?;
     let host = Host::new(setup.on.clone(), &setup.there);
-    Bench { setup, place: &place, cpus: &cpus, in_namespaces, stop, host, is_changed: false }.look()
+    Bench { setup, place: &place, cpus: &cpus, in_namespaces, stop, host, is_changed: false }.look(watcher)
 }
 
 /// Where trials are made.
@@ -141,7 +146,7 @@ impl Bench<'_> {
         runner: &mut dyn Runner,
         watcher: &mut dyn Watcher,
     ) -> Result<Tuned, ExperimentError> {
-        let (chosen, not_here) = self.look()?;
+        let (chosen, not_here) = self.look(watcher)?;
         let mut tuner = Tuner::new(self.night(&chosen));
         replay(&mut tuner, journal, watcher)?;
         loop {
@@ -149,7 +154,8 @@ impl Bench<'_> {
                 Next::Trial(trial) => trial,
                 Next::Done(answer) => {
                     let took_ns = tuner.elapsed_ns();
-                    return Ok(Tuned { answer: Some(*answer), chosen, not_here, stopped: None, took_ns });
+                    let (answer, not_restored) = (Some(*answer), Vec::new());
+                    return Ok(Tuned { answer, chosen, not_here, stopped: None, took_ns, not_restored });
                 }
             };
             let why = format!("{}: {}", trial.why, words(&trial.changes, &chosen));
@@ -163,7 +169,8 @@ impl Bench<'_> {
             }
             let Some(shown) = shown else {
                 let (stopped, took_ns) = (self.stop.cause(), tuner.elapsed_ns());
-                return Ok(Tuned { answer: None, chosen, not_here, stopped, took_ns });
+                let not_restored = Vec::new();
+                return Ok(Tuned { answer: None, chosen, not_here, stopped, took_ns, not_restored });
             };
             let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             keep(&folder, &trial.changes, &chosen, &shown, took_ns)?;
@@ -174,7 +181,7 @@ impl Bench<'_> {
     }
 
     /// The parameters that can be changed here, and those that cannot.
-    fn look(&mut self) -> Result<(Vec<Chosen>, Vec<NotHere>), ExperimentError> {
+    fn look(&mut self, watcher: &mut dyn Watcher) -> Result<(Vec<Chosen>, Vec<NotHere>), ExperimentError> {
         let wanted = wanted(self.setup.server, &self.setup.options).map_err(ExperimentError::Settings)?;
         let (mut found, mut not_here) = (Vec::new(), Vec::new());
         let standing = match self.setup.kind() {
@@ -185,6 +192,11 @@ impl Bench<'_> {
                 None
             }
         };
+        for one in self.host.take_left() {
+            watcher.says(&format!("left by a tuning that was killed: {one}"));
+            // The server may still run with what the file had.
+            self.is_changed |= matches!(one.item, Item::File { .. });
+        }
         let config = standing.as_ref().and_then(|standing| standing.files());
         let config = config.and_then(|[config, _]| fs::read_to_string(config).ok()).unwrap_or_default();
         let count = dnsdyno_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
@@ -295,7 +307,10 @@ impl Bench<'_> {
     /// Sets the values of the host and of a server that is there, from what they were; the inner error is of the
     /// values.
     fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Result<(), String>, ExperimentError> {
-        self.host.undo().map_err(ExperimentError::Settings)?;
+        let restored = self.host.undo().map_err(ExperimentError::Settings)?;
+        if let Some(one) = restored.iter().find(|one| !one.is_as_before()) {
+            return Err(ExperimentError::Settings(format!("{one}; {NO_BASE}")));
+        }
         let changes: Vec<_> =
             of(changes, chosen).map(|(one, value)| (&one.how, one.tunable, value)).collect();
         let set = self.host.set(&changes, self.setup.server, &self.setup.there);
@@ -344,6 +359,9 @@ impl Bench<'_> {
         Starter { setup, place, cpus, in_namespaces, cancel, kept: RefCell::default() }
     }
 }
+
+const NO_BASE: &str =
+    "the tuning ends, because its next trials would not begin with the values that the others had";
 
 /// Learns the trials of earlier parts of a night.
 fn replay(

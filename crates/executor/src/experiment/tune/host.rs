@@ -29,6 +29,8 @@ pub(super) struct Host {
     /// The command that starts the server again, where its configuration is changed.
     restart: Option<String>,
     keeper: Option<Keeper>,
+    /// What the keeper has restored when it began, of a tuner that was killed with its keeper.
+    left: Vec<Restored>,
 }
 
 /// A server that is there already: how its configuration is changed.
@@ -61,7 +63,7 @@ impl On {
         let mut command = match self {
             On::Host | On::Namespace(_) => Command::new(program),
             On::Ssh(host) => {
-                let (host, port) = host.rsplit_once(':').map_or((host.as_str(), None), |(h, p)| (h, Some(p)));
+                let (host, port) = host_and_port(host);
                 let mut ssh = Command::new("ssh");
                 // It ends by itself where the link is lost, as the keeper at its other end does.
                 ssh.args([
@@ -75,7 +77,7 @@ impl On {
                 if let Some(port) = port {
                     ssh.args(["-p", port]);
                 }
-                ssh.args(["--", host, "dnsdyno"]);
+                ssh.args(["--", &host, "dnsdyno"]);
                 ssh
             }
         };
@@ -92,10 +94,19 @@ impl On {
     }
 }
 
+/// `HOST` or `HOST:PORT`; an IPv6 address that is followed by a port is in brackets, which `ssh` does not take.
+fn host_and_port(text: &str) -> (String, Option<&str>) {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    (host.replace(['[', ']'], ""), port)
+}
+
 impl Host {
     pub(super) fn new(on: On, there: &There) -> Host {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
-        Host { on, program, restart: there.restart.clone(), keeper: None }
+        Host { on, program, restart: there.restart.clone(), keeper: None, left: Vec::new() }
     }
 
     /// The present value of files of the kernel, and that they are set there.
@@ -249,8 +260,9 @@ impl Host {
             Ok(restored) => Ok(restored),
             Err(lost) => {
                 self.keeper = None;
-                let next = self.keeper().map(|keeper| keeper.left().to_vec());
-                next.map_err(|error| format!("{lost}, and another cannot be started: {error}; {UNDO}"))
+                let next = self.keeper().map(drop);
+                next.map_err(|error| format!("{lost}, and another cannot be started: {error}; {UNDO}"))?;
+                Ok(self.take_left())
             }
         }
     }
@@ -260,10 +272,19 @@ impl Host {
         self.keeper().map(drop).map_err(|error| error.to_string())
     }
 
+    /// What was left of a tuner that is no more, and was restored before anything was set.
+    pub(super) fn take_left(&mut self) -> Vec<Restored> {
+        std::mem::take(&mut self.left)
+    }
+
     fn keeper(&mut self) -> Result<&mut Keeper, KeeperError> {
         let keeper = match self.keeper.take() {
             Some(keeper) => keeper,
-            None => Keeper::start(self.on.command(&self.program, self.restart.as_deref()))?,
+            None => {
+                let keeper = Keeper::start(self.on.command(&self.program, self.restart.as_deref()))?;
+                self.left.extend_from_slice(keeper.left());
+                keeper
+            }
         };
         Ok(self.keeper.insert(keeper))
     }
@@ -278,3 +299,21 @@ const UNDO: &str = "type `dnsdyno tune --undo` on the host of the server";
 const NOT_THERE: &str = "this host does not have it";
 const NO_INTERFACE: &str = "its interface is not known: give --server-interface";
 const NO_CONFIG: &str = "the configuration of the server is not known: give --config and --restart";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_what_stands_behind_a_name_or_a_bracket() {
+        for (text, host, port) in [
+            ("ns1.example", "ns1.example", None),
+            ("root@ns1.example:2222", "root@ns1.example", Some("2222")),
+            ("2001:db8::53", "2001:db8::53", None),
+            ("root@[2001:db8::53]", "root@2001:db8::53", None),
+            ("[2001:db8::53]:22", "2001:db8::53", Some("22")),
+        ] {
+            assert_eq!(host_and_port(text), (host.to_owned(), port), "{text}");
+        }
+    }
+}

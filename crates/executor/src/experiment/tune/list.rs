@@ -2,6 +2,7 @@
 
 use dnsdyno_servers::Server;
 use dnsdyno_servers::tuning::{Tunable, tunables, tunables_for};
+use dnsdyno_settings::Restored;
 
 use super::host::{Host, On, There};
 
@@ -14,8 +15,9 @@ pub struct ListedParameter {
     pub present: Result<Option<String>, String>,
 }
 
-/// The parameters of the host and of a server, or of all servers, with their present values there.
-pub fn list(server: Option<&'static Server>, on: On, there: &There) -> Vec<ListedParameter> {
+/// The parameters of the host and of a server, or of all servers, with their present values there; and what a tuning
+/// that was killed had left, and was restored before.
+pub fn list(server: Option<&'static Server>, on: On, there: &There) -> (Vec<ListedParameter>, Vec<Restored>) {
     let mut host = Host::new(on, there);
     let rows: Vec<&'static Tunable> = match server {
         Some(server) => tunables_for(server.word).collect(),
@@ -27,7 +29,9 @@ pub fn list(server: Option<&'static Server>, on: On, there: &There) -> Vec<Liste
         (None, None) if tunable.is_of_host() => host.look_host(tunable, there).map(|(_, present)| present),
         (None, None) => Ok(None),
     };
-    rows.into_iter()
+    let listed = rows
+        .into_iter()
         .map(|tunable| ListedParameter { tunable, present: present(tunable, &mut host) })
-        .collect()
+        .collect();
+    (listed, host.take_left())
 }

@@ -186,7 +186,8 @@ impl Connection {
 
 static TLS: LazyLock<Option<Tls>> = LazyLock::new(|| any_server(true));
 
-/// Of TLS 1.3 with early data and without, of TLS 1.2, and of a protocol that is not offered. All know the same sessions.
+/// Of TLS 1.3 with early data and without, of TLS 1.2, and of a protocol that is not offered. All know the same
+/// sessions.
 static SERVERS: LazyLock<Option<[Arc<ServerConfig>; 4]>> = LazyLock::new(|| {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).ok()?;
     let make = |version: &'static SupportedProtocolVersion| {
