@@ -28,7 +28,7 @@ use crate::calibration;
 use crate::files::Store;
 use crate::frame::{Frame, Kind};
 use crate::link::{Link, Outbox, Receive};
-use crate::messages::{AgentFacts, Order, PROTOCOL, Report, Stop, Task};
+use crate::messages::{AgentFacts, Order, PROTOCOL, RefusalCause, Report, Stop, Task};
 use crate::permission::Permission;
 use crate::process_link;
 use crate::signed::Signed;
@@ -115,7 +115,7 @@ struct Session {
     shared: Arc<Shared>,
     runs: u64,
     /// The record that the coordinator has not received whole.
-    unreceived: Option<PathBuf>,
+    unreceived: Vec<PathBuf>,
 }
 
 /// A run in a thread of its own.
@@ -162,7 +162,7 @@ impl Session {
             run: None,
             shared,
             runs: 0,
-            unreceived: None,
+            unreceived: Vec::new(),
         })
     }
 
@@ -216,7 +216,7 @@ impl Session {
             Order::Alive => {}
             Order::Prepare(task) => match self.guarded {
                 None => self.prepare(task),
-                Some(_) => self.refuse(&Refusal::Unsigned.to_string(), false),
+                Some(_) => self.refuse(&Refusal::Unsigned.to_string(), RefusalCause::Other),
             },
             Order::Nonce => {
                 let nonce = self.guarded.as_mut().and_then(|guarded| guarded.door.nonce());
@@ -255,7 +255,7 @@ impl Session {
                 }
             }
             Order::Received => {
-                if let Some(folder) = self.unreceived.take() {
+                if let Some(folder) = self.unreceived.pop() {
                     let _ = fs::remove_dir_all(folder);
                 }
             }
@@ -267,7 +267,7 @@ impl Session {
         let Some(guarded) = &mut self.guarded else { return };
         let task = match guarded.door.admit(signed, unix_s()) {
             Ok(task) => task,
-            Err(refusal) => return self.refuse(&refusal.to_string(), false),
+            Err(refusal) => return self.refuse(&refusal.to_string(), RefusalCause::Other),
         };
         let has_turn = {
             let mut taken = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -278,13 +278,13 @@ impl Session {
         };
         match has_turn {
             true => self.prepare(Box::new(task)),
-            false => self.refuse("it makes the load of another coordinator", false),
+            false => self.refuse("it makes the load of another coordinator", RefusalCause::Other),
         }
     }
 
-    fn refuse(&self, why: &str, is_bad_input: bool) {
+    fn refuse(&self, why: &str, cause: RefusalCause) {
         self.log(why);
-        self.outbox.message(&Report::Refused { why: why.to_owned(), is_bad_input });
+        self.outbox.message(&Report::Refused { why: why.to_owned(), cause });
     }
 
     /// Tells the owner of this host what was refused, where others than its users can ask.
@@ -298,7 +298,7 @@ impl Session {
     fn prepare(&mut self, task: Box<Task>) {
         if self.run.as_ref().is_some_and(|run| !run.thread.is_finished()) {
             let why = "it still makes another run".to_owned();
-            return self.outbox.message(&Report::Refused { why, is_bad_input: false });
+            return self.outbox.message(&Report::Refused { why, cause: RefusalCause::Other });
         }
         let hashes = self.store.lacks(&task.files);
         match hashes.len() {
@@ -355,7 +355,7 @@ impl Session {
         let Some((task, lacking)) = &mut self.incoming else { return };
         if let Err(why) = kept {
             self.incoming = None;
-            return self.outbox.message(&Report::Refused { why, is_bad_input: false });
+            return self.outbox.message(&Report::Refused { why, cause: RefusalCause::Other });
         }
         *lacking = self.store.lacks(&task.files).len();
         if *lacking == 0
@@ -371,7 +371,7 @@ impl Session {
         let folder = self.agent.folder.join(format!("run-{}", self.runs));
         let draft = match self.draft_of(&task) {
             Ok(draft) => draft,
-            Err(why) => return self.refuse(&why, true),
+            Err(why) => return self.refuse(&why, RefusalCause::BadInput),
         };
         let control = Arc::new(Control::default());
         let (start, starts) = channel();
@@ -398,10 +398,10 @@ impl Session {
             Err(error) => {
                 self.shared.makes.store(false, Ordering::Release);
                 let why = RunError::Thread(error).to_string();
-                self.outbox.message(&Report::Refused { why, is_bad_input: false });
+                self.outbox.message(&Report::Refused { why, cause: RefusalCause::Other });
             }
         }
-        self.unreceived = Some(folder);
+        self.unreceived.push(folder);
     }
 
     /// The options of a task, with the paths of this host.
@@ -414,15 +414,19 @@ impl Session {
         Ok(draft)
     }
 
-    /// Removes what nobody needs. Returns the folder of a record that is still needed.
+    /// Removes what nobody needs. Returns the folder of the record that is still needed, or of all of them.
     fn clean_up(&self) -> Option<PathBuf> {
         let has_record = |folder: &&PathBuf| folder.join(dnsdyno_record::PLAN_FILE).exists();
-        let kept = self.unreceived.as_ref().filter(has_record);
-        let _ = match kept {
-            None => fs::remove_dir_all(&self.agent.folder),
-            Some(_) => fs::remove_dir_all(self.agent.folder.join("files")),
+        let kept: Vec<&PathBuf> = self.unreceived.iter().filter(has_record).collect();
+        let _ = match kept[..] {
+            [] => fs::remove_dir_all(&self.agent.folder),
+            _ => fs::remove_dir_all(self.agent.folder.join("files")),
         };
-        kept.cloned()
+        match kept[..] {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => Some(self.agent.folder.clone()),
+        }
     }
 }
 

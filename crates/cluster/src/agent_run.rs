@@ -12,7 +12,7 @@ use dnsdyno_runner::{Control, Keep, Live, Note, Observer, RunError, RunJob, Runn
 
 use crate::frame::{Frame, Kind};
 use crate::link::Outbox;
-use crate::messages::{Passed, Report};
+use crate::messages::{Passed, RefusalCause, Report};
 use crate::permission::Permission;
 
 /// Makes a runner, in the thread that uses it.
@@ -37,19 +37,26 @@ impl AgentRun {
     pub(crate) fn make(self) {
         let report = match self.run() {
             Ok(()) => Report::Ended,
-            Err((why, is_bad_input)) => {
+            Err((why, cause)) => {
                 self.log.iter().for_each(|log| log(&format!("refused: {why}")));
-                Report::Refused { why, is_bad_input }
+                Report::Refused { why, cause }
             }
         };
         self.outbox.message(&report);
     }
 
-    fn run(&self) -> Result<(), (String, bool)> {
-        let failed = |error: RunError| (error.to_string(), error.is_bad_input());
+    fn run(&self) -> Result<(), (String, RefusalCause)> {
+        let failed = |error: RunError| match &error {
+            // What to do is said by the coordinator.
+            RunError::Check(failed) => (failed.sentences.join("; "), RefusalCause::Check),
+            error if error.is_bad_input() => (error.to_string(), RefusalCause::BadInput),
+            error => (error.to_string(), RefusalCause::Other),
+        };
         let mut runner = (self.runner)();
         let plans = runner.validate(&self.draft).map_err(failed)?;
-        self.permission.check(&plans.plan, self.may_load).map_err(|why| (why.to_string(), true))?;
+        self.permission
+            .check(&plans.plan, self.may_load)
+            .map_err(|why| (why.to_string(), RefusalCause::BadInput))?;
         let host = HostInfo::gather(plans.plan.target.address.ip());
         let start = |preparation_ns| self.start(preparation_ns, &host);
         let copy = |line: &[u8]| self.outbox.frame(Frame { kind: Kind::Line, octets: line.to_vec() });

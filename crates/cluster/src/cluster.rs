@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_measure::Facts;
 use dnsdyno_plan::{Draft, Plan, WorkerCount};
-use dnsdyno_runner::{Control, FinishedRun, Observer, Plans, RunError, RunJob, Runner};
+use dnsdyno_runner::{CheckFailed, Control, FinishedRun, Observer, Plans, RunError, RunJob, Runner};
 
 use crate::agent::ALIVE_EVERY;
 use crate::agent_run::MakeRunner;
@@ -20,7 +20,7 @@ use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::faults::Faults;
 use crate::link::{Link, Outbox};
-use crate::messages::{AgentFacts, Order, Report};
+use crate::messages::{AgentFacts, Order, RefusalCause, Report};
 use crate::on::{Connected, Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
@@ -294,7 +294,11 @@ impl Runner for Cluster {
 impl From<ClusterError> for RunError {
     fn from(error: ClusterError) -> RunError {
         let is_bad_input = match &error {
-            ClusterError::Refused { is_bad_input, .. } => *is_bad_input,
+            ClusterError::Refused { cause: RefusalCause::Check, .. } => {
+                let (sentences, checks) = (vec![error.to_string()], Vec::new());
+                return RunError::Check(CheckFailed { sentences, checks });
+            }
+            ClusterError::Refused { cause, .. } => *cause == RefusalCause::BadInput,
             ClusterError::Destination { .. }
             | ClusterError::Option { .. }
             | ClusterError::FewWorkers { .. }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::messages::RefusalCause;
 use crate::signing::KeyError;
 
 /// Why agents cannot be used. Nothing was sent.
@@ -133,8 +134,8 @@ pub enum ClusterError {
         name: String,
         /// In its words.
         why: String,
-        /// Whether the run would be refused everywhere.
-        is_bad_input: bool,
+        /// What it is about.
+        cause: RefusalCause,
     },
     /// An agent was lost before the start.
     #[error("{name} was lost before the start: {why}")]

@@ -4,7 +4,7 @@
 //! own host if its content is the same, or the one that it was sent.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use dnsdyno_plan::Draft;
@@ -39,6 +39,13 @@ impl Files {
             let why = "the secrets would be on the hosts of the agents: remove it";
             return Err(ClusterError::Option { option: "tls-key-log", why });
         }
+        if let Some(zone) = draft.zone.as_ref().map(Path::new) {
+            let failed = |source| ClusterError::File { path: zone.to_owned(), source };
+            if has_include(zone).map_err(failed)? {
+                let why = "it has $INCLUDE, and one file is sent: join them with named-compilezone -o FILE";
+                return Err(ClusterError::Option { option: "zone", why });
+            }
+        }
         let mut files = Files::default();
         if let Some(source) = &mut draft.source
             && let Some((kind, path)) = source.split_once(':')
@@ -71,12 +78,14 @@ impl Files {
         let failed = |source| ClusterError::File { path: path.to_owned(), source };
         let text = fs::read_to_string(path).map_err(failed)?;
         let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return self.add(path) };
-        let Some(queries) = file_of_names(&mut value) else { return self.add(path) };
-        let Some(names) = queries.as_str().map(|names| path.parent().unwrap_or(Path::new("")).join(names))
-        else {
+        let found = files_of_queries(&mut value);
+        if found.is_empty() {
             return self.add(path);
-        };
-        *queries = self.add(&names)?.into();
+        }
+        for queries in found {
+            let names = path.parent().unwrap_or(Path::new("")).join(queries.as_str().unwrap_or_default());
+            *queries = self.add(&names)?.into();
+        }
         let folder = tempdir::Folder::new().map_err(failed)?;
         let written = folder.path().join("clients.json");
         fs::write(&written, value.to_string()).map_err(failed)?;
@@ -90,11 +99,11 @@ impl Files {
         self.all.iter().map(|(info, _)| info.clone()).collect()
     }
 
-    /// Gives the content of a file in parts.
+    /// Gives the content of a file in parts, as long as they are taken.
     ///
     /// # Errors
     /// It cannot be read any more, or has another size now.
-    pub(crate) fn read(&self, hash: &str, part: &mut dyn FnMut(&[u8])) -> Result<(), ClusterError> {
+    pub(crate) fn read(&self, hash: &str, part: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), ClusterError> {
         let Some((info, path)) = self.find(hash) else { return Ok(()) };
         let failed = |source| ClusterError::File { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?.take(info.bytes);
@@ -105,7 +114,9 @@ impl Files {
                 0 => return Err(ClusterError::Changed { path: path.to_owned() }),
                 length => {
                     sent += length as u64;
-                    part(&octets[..length]);
+                    if !part(&octets[..length]) {
+                        return Ok(());
+                    }
                 }
             }
         }
@@ -252,14 +263,19 @@ impl Store {
         let failed = |error: io::Error| format!("{path}: {error}");
         let text = fs::read_to_string(path).map_err(failed)?;
         let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return Ok(path.to_owned()) };
-        let Some(names) = file_of_names(&mut value) else { return Ok(path.to_owned()) };
-        let Some(found) = names.as_str().filter(|name| name.starts_with(PREFIX)) else {
-            return names
-                .as_str()
-                .map_or(Ok(()), |name| self.named(name).map(drop))
-                .map(|()| path.to_owned());
-        };
-        *names = path_of(found)?.into();
+        let (mut files, mut has_sent) = (files_of_queries(&mut value), false);
+        for name in &mut files {
+            let text = name.as_str().unwrap_or_default();
+            if text.starts_with(PREFIX) {
+                (**name, has_sent) = (path_of(text)?.into(), true);
+            } else {
+                self.named(text)?;
+            }
+        }
+        // One that was not sent keeps its folder, to which its files are relative.
+        if !has_sent {
+            return Ok(path.to_owned());
+        }
         fs::create_dir_all(&self.folder).map_err(failed)?;
         let written = self.folder.join("clients.json");
         fs::write(&written, value.to_string()).map_err(failed)?;
@@ -273,10 +289,25 @@ fn paths_of(draft: &mut Draft) -> impl Iterator<Item = &mut String> {
     [queries, zone, replay, tsig_file, ca].into_iter().flatten()
 }
 
-/// The file of names in a description of stub clients.
-fn file_of_names(description: &mut Value) -> Option<&mut Value> {
-    description.get_mut("names")?.get_mut("queries")
+/// The files of queries in a description of clients: that of its only kind, or of each.
+fn files_of_queries(description: &mut Value) -> Vec<&mut Value> {
+    let kinds: Vec<&mut Value> = match description.get("kinds") {
+        Some(_) => description["kinds"].as_array_mut().into_iter().flatten().collect(),
+        None => vec![description],
+    };
+    let queries = kinds.into_iter().filter_map(|kind| kind.get_mut("queries"));
+    queries.filter(|queries| queries.is_string()).collect()
 }
+
+/// Whether a zone file has further ones. Those of a compressed file are not seen.
+fn has_include(path: &Path) -> io::Result<bool> {
+    let mut lines = BufReader::new(dnsdyno_record::open_regular(path)?).split(b'\n');
+    lines.try_fold(false, |has_it, line| {
+        Ok(has_it || line?.get(..INCLUDE.len()).is_some_and(|start| start.eq_ignore_ascii_case(INCLUDE)))
+    })
+}
+
+const INCLUDE: &[u8] = b"$INCLUDE";
 
 /// The SHA-256 of a regular file, in hexadecimal, and its size in octets.
 ///
@@ -348,7 +379,7 @@ mod tests {
     fn send(files: &Files, store: &mut Store) {
         for hash in store.lacks(&files.infos()) {
             store.begin(&hash, files.find(&hash).unwrap().0.bytes).unwrap();
-            files.read(&hash, &mut |part| store.part(part).unwrap()).unwrap();
+            files.read(&hash, &mut |part| store.part(part).is_ok()).unwrap();
         }
     }
 
@@ -376,7 +407,7 @@ mod tests {
         fs::rename(&kept, &path).unwrap();
         let hash = elsewhere[0].hash.clone();
         store.begin(&hash, elsewhere[0].bytes).unwrap();
-        files.read(&hash, &mut |part| store.part(part).unwrap()).unwrap();
+        files.read(&hash, &mut |part| store.part(part).is_ok()).unwrap();
         assert!(store.lacks(&elsewhere).is_empty());
         store.resolve(&mut draft, &elsewhere).unwrap();
         assert_eq!(fs::read(draft.queries.unwrap()).unwrap(), fs::read(&path).unwrap());
@@ -387,7 +418,7 @@ mod tests {
         let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(here.path().join("names.txt"), "a.test A\n").unwrap();
         let path = here.path().join("clients.json");
-        fs::write(&path, r#"{"clients":3,"names":{"kind":"stub","queries":"names.txt"}}"#).unwrap();
+        fs::write(&path, r#"{"clients":3,"kind":"stub","queries":"names.txt"}"#).unwrap();
         let mut draft = Draft { source: Some(format!("stub:{}", path.display())), ..Draft::default() };
         let files = Files::of(&mut draft, true).unwrap();
         let mut store = Store::new(there.path().to_owned(), false);
@@ -395,11 +426,48 @@ mod tests {
         store.resolve(&mut draft, &files.infos()).unwrap();
         let written = draft.source.unwrap().strip_prefix("stub:").unwrap().to_owned();
         let value: Value = serde_json::from_str(&fs::read_to_string(written).unwrap()).unwrap();
-        let names = value["names"]["queries"].as_str().unwrap();
+        let names = value["queries"].as_str().unwrap();
         assert_eq!(
             (fs::read_to_string(names).unwrap().as_str(), &value["clients"]),
             ("a.test A\n", &3.into())
         );
+    }
+
+    #[test]
+    fn each_kind_takes_its_file_of_queries_with_it_and_a_broker_takes_no_other() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let kind = |name: &str| format!(r#"{{"name":"{name}","kind":"stub","queries":"{name}.txt"}}"#);
+        for name in ["a", "b"] {
+            fs::write(here.path().join(format!("{name}.txt")), format!("{name}.test A\n")).unwrap();
+        }
+        let path = here.path().join("clients.json");
+        fs::write(&path, format!(r#"{{"kinds":[{},{}]}}"#, kind("a"), kind("b"))).unwrap();
+        let source = Some(format!("stub:{}", path.display()));
+        let mut draft = Draft { source: source.clone(), ..Draft::default() };
+        let files = Files::of(&mut draft, true).unwrap();
+        let mut store = Store::new(there.path().join("files"), false);
+        send(&files, &mut store);
+        store.resolve(&mut draft, &files.infos()).unwrap();
+        let written = draft.source.unwrap().strip_prefix("stub:").unwrap().to_owned();
+        let value: Value = serde_json::from_str(&fs::read_to_string(written).unwrap()).unwrap();
+        for (at, text) in ["a.test A\n", "b.test A\n"].iter().enumerate() {
+            let file = value["kinds"][at]["queries"].as_str().unwrap();
+            assert_eq!(fs::read_to_string(file).unwrap(), *text);
+        }
+        let named = store.with_names(&path.display().to_string(), &|name| Ok(name.to_owned()));
+        assert!(named.unwrap_err().contains("is a path, and no hash"));
+    }
+
+    #[test]
+    fn a_zone_that_includes_others_is_refused_before_the_load() {
+        let here = tempfile::tempdir().unwrap();
+        let path = here.path().join("zone");
+        let files_of = |text: &str| {
+            fs::write(&path, text).unwrap();
+            Files::of(&mut Draft { zone: Some(path.display().to_string()), ..Draft::default() }, true)
+        };
+        assert!(files_of("@ NS a.\n; $INCLUDE b\n").is_ok());
+        assert!(files_of("@ NS a.\n$include b\n").unwrap_err().to_string().contains("named-compilezone"));
     }
 
     #[test]

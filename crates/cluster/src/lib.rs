@@ -60,7 +60,7 @@ pub use error::ClusterError;
 pub use faults::Faults;
 pub use files::hash_of;
 pub use link::{Link, Receive, Send};
-pub use messages::AgentFacts;
+pub use messages::{AgentFacts, RefusalCause};
 pub use nats_agent::{NatsAgent, serve_nats};
 pub use on::{Destination, Place};
 pub use permission::{Permission, PermissionError};

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::signed::{Nonce, Signed};
 
 /// Of what both sides speak. A side that speaks another refuses the other before the load.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 /// From the coordinator to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -124,7 +124,19 @@ pub(crate) enum Report {
     /// The run has ended; its whole record was sent.
     Ended,
     /// The run was not made, or could not be ended.
-    Refused { why: String, is_bad_input: bool },
+    Refused { why: String, cause: RefusalCause },
+}
+
+/// What a refusal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCause {
+    /// The run would be refused everywhere.
+    BadInput,
+    /// The server did not answer as it should before the load.
+    Check,
+    /// The agent or its host.
+    Other,
 }
 
 /// A wall interval of one agent.

@@ -19,7 +19,6 @@ use crate::clocks::by_clock_of;
 use crate::error::ClusterError;
 use crate::faults::Faults;
 use crate::files::Files;
-use crate::frame::{Frame, Kind};
 use crate::joining::LIMIT_KINDS;
 use crate::messages::{Order, Report, Stop, Task};
 use crate::session::{Event, Session};
@@ -170,9 +169,9 @@ impl Agents<'_> {
                 Event::Report(Report::Said { words }) if said.insert(words.clone()) => {
                     observer.note(&Note::Said(&format!("{}: {words}", self.sessions[number].name())));
                 }
-                Event::Report(Report::Refused { why, is_bad_input }) => {
+                Event::Report(Report::Refused { why, cause }) => {
                     let name = self.sessions[number].name().to_owned();
-                    return Err(ClusterError::Refused { name, why, is_bad_input }.into());
+                    return Err(ClusterError::Refused { name, why, cause }.into());
                 }
                 _ => {}
             }
@@ -199,7 +198,8 @@ impl Agents<'_> {
         let Some((info, _)) = files.find(hash) else { return Ok(()) };
         let outbox = &self.sessions[number].outbox;
         outbox.message(&Order::File { hash: hash.to_owned(), bytes: info.bytes });
-        files.read(hash, &mut |part| outbox.frame(Frame { kind: Kind::File, octets: part.to_vec() }))?;
+        let goes_on = || self.control.cause().is_none();
+        files.read(hash, &mut |part| outbox.part_of_file(part.to_vec(), goes_on))?;
         Ok(())
     }
 
@@ -216,9 +216,9 @@ impl Agents<'_> {
                         Header::decode(&line).map_err(|error| ClusterError::Join(error.to_string()))?;
                     headers[number] = Some(header);
                 }
-                Some((number, Event::Report(Report::Refused { why, is_bad_input }))) => {
+                Some((number, Event::Report(Report::Refused { why, cause }))) => {
                     let name = self.sessions[number].name().to_owned();
-                    return Err(ClusterError::Refused { name, why, is_bad_input }.into());
+                    return Err(ClusterError::Refused { name, why, cause }.into());
                 }
                 heard => early.extend(heard),
             }

@@ -121,13 +121,15 @@ pub fn run<T: Transport + Send>(
                 let own: Vec<GroupSlots> = groups.iter().zip(slots).map(own).collect();
                 let table = InFlight::of(&own, job.timeout_ns);
                 let at_once = groups.iter().map(|group| group.at_once).max().unwrap_or(Batch::USUAL);
+                // Several servers over UDP are a mix of transports none of which connects.
+                let connects = groups.iter().any(|group| group.connects);
                 let groups = Groups::new(&groups);
                 // The counters of the only member of a mix would be those of the run.
                 let members = if groups.members() > 1 { groups.members() } else { 0 };
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
                 let (types, is_open) = (job.source.types().len(), job.load.is_open());
                 let ledger = Ledger::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
-                let clients = if T::CONNECTS { transport.channels() } else { 0 };
+                let clients = if connects { transport.channels() } else { 0 };
                 let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
                 let transactions = Transactions::new(job, share, table, ledger, groups, connections);
                 let picker = job.source.picker(share);

@@ -31,8 +31,14 @@ impl OwnShare {
         let answered_ns = tally.service.exact().map_or(0, |exact| exact.sum_ns) as f64;
         // A query that was lost has held its place until the timeout.
         let lost = tally.ends.timed_out + tally.ends.answered_late;
-        let with_server_ns = answered_ns + lost as f64 * evidence.timeout_ns as f64;
-        let queries = tally.ends.answered + lost;
+        // A wrong answer has no place in the histogram. It has taken as long as the others, where there are any.
+        let wrong = tally.ends.answered_wrong;
+        if wrong > 0 && tally.ends.answered == 0 {
+            return None;
+        }
+        let wrong_ns = wrong as f64 * answered_ns / tally.ends.answered.max(1) as f64;
+        let with_server_ns = answered_ns + wrong_ns + lost as f64 * evidence.timeout_ns as f64;
+        let queries = tally.ends.answered + wrong + lost;
         let departed_ns = departure_ns(arrivals) * queries as f64;
         let whole_ns = evidence.window as f64 * evidence.schedule_ns as f64;
         let share = |with_server_ns: f64| (1.0 - with_server_ns / whole_ns).clamp(0.0, 1.0);
@@ -71,8 +77,13 @@ mod tests {
 
     /// A second with a window of 10, in which `answered` queries took 100 µs each.
     fn share(answered: u64, timed_out: u64) -> OwnShare {
+        with_wrong(answered, timed_out, 0)
+    }
+
+    fn with_wrong(answered: u64, timed_out: u64, wrong: u64) -> OwnShare {
         let mut tally = Tally::new(1);
         (0..answered).for_each(|_| tally.service.record(100_000));
+        tally.ends.answered_wrong = wrong;
         tally.ends.answered = answered;
         tally.ends.timed_out = timed_out;
         let evidence = Evidence {
@@ -91,6 +102,12 @@ mod tests {
         assert!(half.is_wide() && !share(81_000, 0).is_wide());
         // More than the window allows is rounding.
         assert_eq!(share(100_100, 0).least, 0.0);
+    }
+
+    #[test]
+    fn a_query_with_a_wrong_answer_was_with_the_server_as_long_as_the_others() {
+        let (half, all) = (with_wrong(40_000, 0, 10_000), with_wrong(50_000, 0, 50_000));
+        assert!((half.least - 0.5).abs() < 1e-6 && all.least.abs() < 1e-6, "{half:?} {all:?}");
     }
 
     #[test]

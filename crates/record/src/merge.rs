@@ -100,6 +100,9 @@ pub fn merge_agents(run: &Path, out: Option<&Path>) -> Result<Merged, MergeError
         None => Place::in_place_of(run)?,
     };
     let digest = joining.write(place.temporary(), &plan_toml, &host)?;
+    if out.is_none() && digest.header.watched.len() < before.header.watched.len() {
+        return Err(MergeError::Watched { path: run.to_owned() });
+    }
     if out.is_none() && has_less(&digest, &before) {
         return Err(MergeError::Less {
             path: run.to_owned(),

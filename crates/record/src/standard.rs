@@ -191,7 +191,7 @@ impl StandardConnInfo {
         StandardConnInfo {
             kind: if connections.is_some() { StandardConnInfo::kind(header) } else { "udp" },
             packets_sent: arrivals.sent + retries,
-            packets_received: arrivals.answered + arrivals.late + ended_no_query + truncated,
+            packets_received: arrivals.answered + arrivals.wrong + arrivals.late + ended_no_query + truncated,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
             // The handshakes of TLS and QUIC where there are any, else those of TCP.
             handshakes: connections.map(|connections| match &connections.encrypted {

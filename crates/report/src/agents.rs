@@ -40,8 +40,8 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
     table.right("share", 4, column(&|one| of(one.info.workers.into(), all.into())));
     table.right("queries", 0, column(&|one| count(one.tally.scheduled)));
     if !digest.header.send_only {
-        table.right("answered", 1, column(&|one| of(one.tally.ends.answered, judged(one.tally))));
-        table.right("lost", 0, column(&|one| count(judged(one.tally) - one.tally.ends.answered)));
+        table.right("answered", 1, column(&|one| of(one.tally.ends.answered, one.tally.ends.judged())));
+        table.right("lost", 0, column(&|one| count(one.tally.ends.lost())));
         table.right("p50", 3, at(0.5));
         table.right("p99", 0, at(0.99));
     }
@@ -118,7 +118,7 @@ pub(crate) fn as_json(digest: &Digest) -> Value {
             "lost": end.and_then(|end| end.lost.as_ref()),
             "missing_intervals": end.map(|end| end.missing_intervals),
             "warnings": end.map_or(&[][..], |end| &end.warnings).iter().map(warning).collect::<Vec<_>>(),
-            "loss_share": share(judged(tally) - tally.ends.answered, judged(tally)),
+            "loss_share": share(tally.ends.lost(), tally.ends.judged()),
             "response": objects::latency(tally.response_latency(), timeout_ns),
             "service": objects::latency(tally.service_latency(), timeout_ns),
         });
@@ -157,10 +157,6 @@ fn latency(which: Headline, agent: &MemberTally) -> Latency<'_> {
         Headline::Response => agent.response_latency(),
         Headline::Service => agent.service_latency(),
     }
-}
-
-fn judged(agent: &MemberTally) -> u64 {
-    agent.ends.total() - agent.ends.interrupted
 }
 
 #[cfg(test)]

@@ -91,11 +91,13 @@ impl<'a> Diagnoser<'a> {
             .collect();
         let found = in_order(found);
         let has_servfail = timeline.entries.iter().any(|entry| entry.lost[Loss::Servfail as usize] > 0);
-        let lost = match has_servfail {
-            true => {
+        let has_wrong = timeline.entries.iter().any(|entry| entry.lost[Loss::Wrong as usize] > 0);
+        let lost = match (has_wrong, has_servfail) {
+            (true, _) => ("query without a right answer", "queries without a right answer"),
+            (false, true) => {
                 ("query without an answer or with SERVFAIL", "queries without an answer or with SERVFAIL")
             }
-            false => ("unanswered query", "unanswered queries"),
+            (false, false) => ("unanswered query", "unanswered queries"),
         };
         let described = Described {
             rules: rules(),

@@ -123,7 +123,7 @@ pub(crate) fn mix_table(digest: &Digest) -> Option<Table> {
     table.right("answered", 4, column(&|_, member| count(member.ends.answered)));
     let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
     table.right("answered/s", 5, column(&|_, member| per_second(member.ends.answered)));
-    table.right("lost", 2, column(&|_, member| of(lost(member), judged(member))));
+    table.right("lost", 2, column(&|_, member| of(member.ends.lost(), member.ends.judged())));
     table.right("p50", 1, at(0.5));
     table.right("p99", 0, at(0.99));
     Some(table)
@@ -140,7 +140,7 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
             "address": info.address,
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
-            "loss_share": share(lost(member), judged(member)),
+            "loss_share": share(member.ends.lost(), member.ends.judged()),
             "response": objects::latency(member.response_latency(), digest.header.timeout_ns),
             "service": objects::latency(member.service_latency(), digest.header.timeout_ns),
         });
@@ -181,14 +181,6 @@ fn latency(which: Headline, member: &MemberTally) -> Latency<'_> {
 
 fn sent(tally: &Tally) -> u64 {
     tally.members.iter().map(|member| member.sent).sum()
-}
-
-fn judged(member: &MemberTally) -> u64 {
-    member.ends.total() - member.ends.interrupted
-}
-
-fn lost(member: &MemberTally) -> u64 {
-    judged(member) - member.ends.answered
 }
 
 fn of(part: u64, whole: u64) -> String {

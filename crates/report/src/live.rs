@@ -98,7 +98,9 @@ impl LiveFigures<'_> {
     }
 
     fn latency(&self) -> Latency<'_> {
-        let unanswered = self.arrivals.timed_out + self.arrivals.refused + self.arrivals.wrong;
+        // In an open loop the response time is meant, in which a query that was not sent has a place.
+        let not_sent = self.asked_qps.map_or(0, |_| self.arrivals.not_sent);
+        let unanswered = self.arrivals.timed_out + self.arrivals.refused + self.arrivals.wrong + not_sent;
         Latency { answered: &self.arrivals.latency, unanswered }
     }
 
@@ -160,6 +162,14 @@ mod tests {
             figures(&arrivals(10, 0)).line(usize::MAX),
             "    12 s  asked 2,000  sent 10.0  answered 10.0"
         );
+    }
+
+    #[test]
+    fn a_query_that_was_not_sent_ranks_beyond_the_timeout_in_an_open_loop() {
+        let arrivals = Arrivals { not_sent: 1_900, ..arrivals(100, 0) };
+        let p50 =
+            |asked_qps| LiveFigures { asked_qps, ..figures(&arrivals) }.line(usize::MAX).contains("p50 >5 s");
+        assert!(p50(Some(2_000.0)) && !p50(None));
     }
 
     #[test]

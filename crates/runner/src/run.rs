@@ -224,7 +224,10 @@ impl<'a> Run<'a> {
             interface_before,
             // Drivers may not count packets that they send without copying.
             interface_counts_all: !xdp.is_some_and(|xdp| xdp.zero_copy),
-            datagrams_only: !kind.connects(),
+            datagrams_only: match plan.mix.is_some() {
+                true => plan.mix.members.iter().all(|member| !member.transport.connects()),
+                false => !kind.connects(),
+            },
             pause,
         })
     }

@@ -9,7 +9,7 @@
 //! silent sends nothing for a whole timeout. Nor does one that does not say whether the condition holds: with too few
 //! queries for its percentile, or with a figure that may be the generator's.
 
-use dnsdyno_plan::expect::{Figure, Metric, StopCondition};
+use dnsdyno_plan::expect::{Durations, Figure, Metric, StopCondition};
 
 use super::decision::{Decision, decide};
 use super::measured::{Measured, measure};
@@ -60,7 +60,7 @@ impl StopWatch {
 /// Whether no query of the interval was answered, so that each latency of it is above any bound.
 fn is_beyond_all(condition: &StopCondition, part: Part<'_>) -> bool {
     let is_on_latency = match condition.holds.metric {
-        Metric::Duration(_, figure) => figure != Figure::Slowest,
+        Metric::Duration(which, figure) => which != Durations::Lateness && figure != Figure::Slowest,
         _ => false,
     };
     is_on_latency
@@ -105,6 +105,8 @@ mod tests {
         // Those that were answered in time were as fast as before.
         assert_eq!(ends_at("slowest>50ms", &[(10, 0), (10, 10), (10, 1)]), None);
         assert_eq!(ends_at("slowest>0.5ms", &[(10, 10), (10, 9)]), Some(1));
+        // What we send late does not depend on answers.
+        assert_eq!(ends_at("lateness.max>1s", &[(10, 0), (10, 10), (10, 10)]), None);
     }
 
     #[test]

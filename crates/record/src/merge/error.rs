@@ -85,6 +85,16 @@ pub enum MergeError {
         /// Those of its record.
         before: (u64, u64),
     },
+    /// A source was watched by the host that started the run, and not by an agent.
+    #[error(
+        "{} also has what was watched from this host, and the records of its agents do not: it would be lost; join \
+         them into a folder of its own with --out",
+        path.display()
+    )]
+    Watched {
+        /// The run.
+        path: PathBuf,
+    },
     /// A file or a folder cannot be put where it belongs.
     #[error("cannot write {}: {source}; choose a folder that you may write to, with free space", path.display())]
     Place {

@@ -112,11 +112,13 @@ pub(super) enum Loss {
     NotSent,
     /// The answer was SERVFAIL.
     Servfail,
+    /// The answer was not what the server said before the load.
+    Wrong,
 }
 
 impl Loss {
     /// Their number.
-    pub(super) const COUNT: usize = 4;
+    pub(super) const COUNT: usize = 5;
 }
 
 /// A parameter that bears on a bottleneck.

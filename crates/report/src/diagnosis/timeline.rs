@@ -129,6 +129,7 @@ fn lost(tally: &Tally) -> [u64; Loss::COUNT] {
     lost[Loss::Refused as usize] = tally.ends.refused;
     lost[Loss::NotSent as usize] = tally.ends.not_sent.total();
     lost[Loss::Servfail as usize] = tally.rcodes.of(SERVFAIL).min(tally.ends.answered);
+    lost[Loss::Wrong as usize] = tally.ends.answered_wrong;
     lost
 }
 

@@ -11,16 +11,16 @@ use std::io::Write;
 
 use dnsdyno_text::units::{count, setting};
 
-use crate::export::hlog::with_unanswered;
+use crate::export::hlog::{of_unanswered_ns, with_unanswered};
 use crate::export::{ExportError, Run};
 
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
     let timeout_ns = run.digest.header.timeout_ns;
     let latency = run.latency(run.digest.tally());
     let histogram = with_unanswered(latency, timeout_ns);
-    let longest_ns = match (latency.unanswered, latency.answered.exact()) {
-        (0, exact) => exact.map_or(0, |exact| exact.max_ns),
-        _ => timeout_ns,
+    let longest_ns = match latency.unanswered {
+        0 => latency.answered.exact().map_or(0, |exact| exact.max_ns),
+        _ => of_unanswered_ns(latency, timeout_ns),
     };
     writeln!(out, "{:>12} {:>14} {:>10} {:>14}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")?;
     let mut total = 0;
@@ -40,11 +40,14 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
     writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]", histogram.buckets(), SUB_BUCKETS)?;
     writeln!(
         out,
-        "# Values in milliseconds: {} time of {} queries; {} without an answer in time are in it with the timeout, {}.",
+        "# Values in milliseconds: {} time of {} queries; {} without an answer in time are in it with {}.",
         run.latency_word(),
         count(histogram.len()),
         count(latency.unanswered),
-        setting(timeout_ns)
+        match of_unanswered_ns(latency, timeout_ns) {
+            longer_ns if longer_ns > timeout_ns => format!("the longest time, {}", setting(longer_ns)),
+            _ => format!("the timeout, {}", setting(timeout_ns)),
+        }
     )?;
     Ok(())
 }
@@ -93,5 +96,11 @@ mod tests {
         let run = sample::recorded(&sample::header(), &[sample::second(0, 100, 60)]);
         assert!(lines(&run).iter().any(|line| line[..2] == [5_000.0, 0.5]));
         assert!(lines(&sample::recorded(&sample::header(), &[])).is_empty());
+        // A response time can be longer.
+        let mut second = sample::second(0, 100, 60);
+        second.tally.response.record(7_000_000_000);
+        second.tally.ends.answered += 1;
+        let lines = lines(&sample::recorded(&sample::header(), &[second]));
+        assert!(lines.iter().all(|line| line[0] <= 1.0 || line[0] == 7_000.0), "{lines:?}");
     }
 }

@@ -45,7 +45,13 @@ pub(crate) fn write(run: &Run, mut out: &mut dyn Write) -> Result<(), ExportErro
     Ok(())
 }
 
-/// The histogram of all queries: those without an answer in time are in it with the timeout.
+/// Where queries without an answer in time are: at the timeout, or at the longest time of an answer where that is
+/// longer, as a response time can be.
+pub(crate) fn of_unanswered_ns(latency: Latency<'_>, timeout_ns: u64) -> u64 {
+    timeout_ns.max(latency.answered.exact().map_or(0, |exact| exact.max_ns))
+}
+
+/// The histogram of all queries, those without an answer in time among them.
 pub(crate) fn with_unanswered(latency: Latency<'_>, timeout_ns: u64) -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
         .expect("the layout of all histograms is one of HdrHistogram's");
@@ -54,7 +60,7 @@ pub(crate) fn with_unanswered(latency: Latency<'_>, timeout_ns: u64) -> Histogra
     }
     // Of nothing recorded it would take the longest duration.
     if latency.unanswered > 0 {
-        histogram.saturating_record_n(timeout_ns, latency.unanswered);
+        histogram.saturating_record_n(of_unanswered_ns(latency, timeout_ns), latency.unanswered);
     }
     histogram
 }

@@ -149,7 +149,7 @@ struct Open {
 
 impl Open {
     fn pass(&mut self, arrivals: &Arrivals) {
-        let ended = [arrivals.answered, arrivals.timed_out, arrivals.refused];
+        let ended = [arrivals.answered, arrivals.wrong, arrivals.timed_out, arrivals.refused];
         let sent = self.queries.saturating_add(arrivals.sent);
         self.queries = ended.iter().fold(sent, |open, n| open.saturating_sub(*n));
         if let Some(connections) = &arrivals.connections {

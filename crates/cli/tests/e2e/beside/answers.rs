@@ -53,6 +53,9 @@ fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
         let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
         assert_eq!(shown["answer_checks"]["wrong"], falsified);
         assert_eq!(shown["queries"]["answered_wrong"], falsified);
+        let told = work.dnsdyno(&format!("diagnose {transport}"));
+        let words = format!("the {} queries without a right answer", dnsdyno_text::units::count(falsified));
+        assert!(told.stdout.contains(&words), "{}", told.stdout);
     }
 }
 

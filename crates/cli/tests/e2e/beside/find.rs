@@ -403,10 +403,20 @@ fn answers_with_errors_are_told_unless_a_criterion_judges_them() {
 
 #[test]
 fn a_server_that_dies_is_asked_again_and_the_search_can_be_resumed() {
+    dies("");
+}
+
+#[test]
+fn agents_ask_a_server_that_dies_again() {
+    dies(" --on local:1");
+}
+
+/// A search during which the server dies, until it is stopped.
+fn dies(options: &str) {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let words = format!(
-        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --while loss<50% -o f",
+        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --while loss<50% -o f{options}",
         server.address()
     );
     let mut search = work.start(&words);

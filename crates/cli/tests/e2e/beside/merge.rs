@@ -121,6 +121,31 @@ fn records_that_are_not_the_parts_of_one_load_are_refused_with_what_differs() {
 }
 
 #[test]
+fn what_the_host_that_started_a_run_has_watched_is_not_lost() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    made(&work, &server, "--rate 1k --for 1s --watch host");
+    work.dnsdyno("merge p1 p2 p3 --out run").gives(0);
+    let agents = work.path("run/agents");
+    fs::create_dir(&agents).unwrap();
+    for part in ["p1", "p2", "p3"] {
+        fs::rename(work.path(part), agents.join(part)).unwrap();
+    }
+    work.dnsdyno("merge run").gives(0);
+    let text = work.read("run/run.ndjson");
+    let (header, rest) = text.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(header).unwrap();
+    let watched = header["dnsdyno"]["watched"].as_array_mut().unwrap();
+    assert_eq!(watched.len(), 3);
+    watched.push(watched[0].clone());
+    let text = format!("{header}\n{rest}");
+    work.write("run/run.ndjson", &text);
+    work.dnsdyno("merge run").ends_refused(2, &["what was watched from this host", "--out"]);
+    assert_eq!(work.read("run/run.ndjson"), text);
+    work.dnsdyno("merge run --out apart").gives(0);
+}
+
+#[test]
 fn a_run_on_several_hosts_is_joined_anew_from_the_records_of_its_agents_and_never_to_less() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());

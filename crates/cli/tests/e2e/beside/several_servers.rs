@@ -47,6 +47,9 @@ fn servers_get_the_queries_in_turn_and_each_has_the_figures_that_it_counted() {
         work.dnsdyno(&format!("{run} --quiet")).gives(0);
         let digest = work.record("run");
         assert_eq!((digest.header.transport.as_str(), digest.header.udp_sockets), ("udp", None));
+        // Several servers make no connections of datagrams.
+        assert!(digest.arrivals().connections.is_none());
+        assert!(digest.sum.as_ref().unwrap().evidence.datagrams_only);
         let all = members(&digest);
         let each = digest.tally().scheduled / 3;
         for (((info, member), server), name) in all.iter().zip(servers).zip(&names) {

@@ -149,6 +149,28 @@ fn where_both_are_killed_the_next_undo_restores_and_leaves_what_others_changed()
     );
     assert_eq!(there.value(), "54321\n");
     there.set(&before);
+
+    let before = killed();
+    let listed =
+        there.work.start_at(&there.place(), &format!("tune --list --on netns:{}", there.pair.far().name()));
+    let said = listed.wait().gives(0).stderr;
+    let restored = format!("left by a tuning that was killed: {PARAMETER} has its old value again");
+    assert!(said.contains(&restored), "{said}");
+    assert_eq!(there.value(), before);
+}
+
+#[test]
+fn a_value_that_others_change_between_trials_ends_the_tuning() {
+    let work = Workplace::with_queries();
+    let Some(there) = There::new(&work) else { return };
+    let (tuner, before) = there.in_a_trial();
+    there.set("54321");
+    let ran = tuner.wait().gives(3);
+    for words in ["was set to 54321 by someone else", "its next trials would not begin with the values"] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+    }
+    assert_eq!(there.value(), "54321\n");
+    there.set(&before);
 }
 
 #[test]
