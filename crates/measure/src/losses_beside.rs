@@ -107,7 +107,10 @@ impl Part {
         let bed = arrivals.bed.as_deref();
         let server = bed.and_then(|bed| bed.server.as_deref());
         let quota = server.and_then(|server| server.quota.as_deref());
-        let lost_after_sending = tally.ends.unanswered_after_sending();
+        // A wrong answer is not the fault of a wait.
+        let wrong = tally.ends.answered_wrong;
+        let lost = tally.ends.lost().saturating_sub(wrong);
+        let lost_after_sending = tally.ends.unanswered_after_sending().saturating_sub(wrong);
         // Datagrams that a server does not read in time are dropped at its full buffer. What is lost of a connection,
         // no one has counted.
         let dropped = server.map_or(0, |server| server.full_buffers.saturating_sub(arrivals.socket_drops));
@@ -121,7 +124,7 @@ impl Part {
         held_ns[THROTTLED] = throttled_ns(bed.and_then(|bed| bed.quota.as_deref()));
         held_ns[STARVED] = server.map_or(0, |server| server.longest_wait_ns);
         held_ns[SERVER_THROTTLED] = throttled_ns(quota);
-        Part { length_ns, lost: tally.ends.lost(), lost_after_sending, waited, held_ns, ..Part::default() }
+        Part { length_ns, lost, lost_after_sending, waited, held_ns, ..Part::default() }
     }
 }
 

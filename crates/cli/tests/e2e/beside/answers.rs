@@ -55,7 +55,8 @@ fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
         assert_eq!(shown["queries"]["answered_wrong"], falsified);
         let told = work.dnsdyno(&format!("diagnose {transport}"));
         let words = format!("the {} queries without a right answer", dnsdyno_text::units::count(falsified));
-        assert!(told.stdout.contains(&words), "{}", told.stdout);
+        let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(&words), "{told}");
     }
 }
 
