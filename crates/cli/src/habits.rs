@@ -54,6 +54,10 @@ pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
         return Some(long_option_of_dnsperf(value.unwrap_or("")));
     }
     let habit = HABITS.iter().find(|habit| habit.typed == name)?;
+    // What goes on behind the value makes a range or a size of a number, and of nothing else.
+    let goes_on = habit.here.split_once("{}").is_some_and(|(_, rest)| !rest.starts_with('`'));
+    let is_number = |value: &&str| value.bytes().all(|octet| octet.is_ascii_digit());
+    let value = value.filter(|value| !goes_on || is_number(value));
     let here = habit.here.replace("{}", value.unwrap_or(habit.example));
     Some(format!("there is no {name} here: {here}"))
 }

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_campaign::CommandResult;
-use dnsdyno_record::{Digest, ReadError};
+use dnsdyno_record::{Digest, PACKED_FILE, RUN_FILE, ReadError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -117,12 +117,18 @@ pub enum JournalError {
     },
     /// The folder has another campaign.
     #[error(
-        "{} holds another campaign, or one with other options: type the same command to resume it, or choose another \
-         folder", folder.display()
+        "{} holds another campaign, or one with other options: to resume it, type the command that began it; or choose \
+         another folder", folder.display()
     )]
     Another {
         /// The folder.
         folder: PathBuf,
+    },
+    /// The folder has the record of a run.
+    #[error("{} exists: a run is never overwritten; choose another folder", path.display())]
+    ARun {
+        /// The record.
+        path: PathBuf,
     },
     /// A line of the journal is not one.
     #[error("{}:{line}: this is no line of a campaign's journal", path.display())]
@@ -154,7 +160,7 @@ pub enum JournalError {
 impl JournalError {
     /// Whether the input is wrong, and nothing was sent.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, JournalError::Another { .. } | JournalError::Newer { .. })
+        matches!(self, JournalError::Another { .. } | JournalError::ARun { .. } | JournalError::Newer { .. })
     }
 }
 
@@ -190,6 +196,11 @@ impl Journal {
     pub fn open(folder: &Path, campaign: &Value) -> Result<Journal, JournalError> {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
+        if let Some(path) =
+            [RUN_FILE, PACKED_FILE].map(|name| folder.join(name)).into_iter().find(|path| path.exists())
+        {
+            return Err(JournalError::ARun { path });
+        }
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
         let mut file = OpenOptions::new()
             .read(true)

@@ -203,6 +203,7 @@ fn tls() -> Vec<(&'static str, Vec<u8>)> {
             .concat();
     vec![
         ("alert", vec![16, 21, 3, 3, 0, 2, 2, 40]),
+        ("close-notify", vec![16, 21, 3, 3, 0, 2, 1, 0]),
         ("unfinished", [&[16], &handshake(&[2, 0, 0xff, 0xf0, 0, 0])[..], &handshake(&[0; 99])].concat()),
         (
             "server-hello",
@@ -227,6 +228,8 @@ fn tls_steps() -> Vec<(&'static str, Vec<u8>)> {
         ("early-rejected", [&[0b100][..], &asked, &[255, 9, 3], &answer(0)].concat()),
         ("early-with-other-protocol", [&[0b1100][..], &asked, &[255, 9, 3, 1, 2]].concat()),
         ("many-keys", [&[1][..], &asked, &[4, 255]].concat()),
+        ("many-tickets", [&[0x80][..], &asked].concat()),
+        ("closed-in-the-handshake", [&[1][..], &[10, 7, 21, 3, 3, 0, 2, 1, 0], &asked].concat()),
         ("few-keys", [&[1][..], &asked, &[12, 3], &answer(0)].concat()),
         ("spoiled", [&[1][..], &asked, &answer(8), &[3, 3]].concat()),
         ("data-before-an-alert", [&[1][..], &asked, &answer(8), &[2, 7, 21, 3, 3, 0, 2, 2, 40]].concat()),

@@ -46,6 +46,11 @@ pub fn query_file(bytes: &[u8]) {
         if let Ok(loaded) = read_input(input, "queries", 0, &reading(format)) {
             (0..loaded.queries.len()).for_each(|i| drop(loaded.queries.line(i, QueryForm::default())));
         }
+        // As a run reads it, which knows other files by their lines.
+        let as_usual = Reading { bad_lines: BadLines::default(), ..reading(format) };
+        if let Err(error) = read_input(Box::new(Cursor::new(bytes.to_vec())), "queries", 0, &as_usual) {
+            error.to_string().lines().for_each(is_plain);
+        }
     }
 }
 

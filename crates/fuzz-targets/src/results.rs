@@ -42,6 +42,12 @@ pub fn history_folder(bytes: &[u8]) {
         };
         let path = folder.join(name);
         write(&path, file);
+        // A campaign has the record of its first run.
+        if name.ends_with("find.json") || name.ends_with("results.json") {
+            let first = run.join("runs/001");
+            std::fs::create_dir_all(&first).expect("a folder of our own");
+            write(&first.join("run.ndjson"), RUN.as_bytes());
+        }
         if name.ends_with("host.json") {
             write(&run.join("run.ndjson"), RUN.as_bytes());
             if let Ok(host) = serde_json::from_slice::<HostInfo>(file) {
@@ -56,6 +62,7 @@ pub fn history_folder(bytes: &[u8]) {
         let _ = (history_json(&history).to_string(), history_junit(&history), history_markdown(&history));
         std::fs::remove_file(&path).expect("it was written");
         let _ = std::fs::remove_file(run.join("run.ndjson"));
+        let _ = std::fs::remove_dir_all(run.join("runs"));
     });
 }
 

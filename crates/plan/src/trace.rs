@@ -21,6 +21,12 @@ impl TracePlan {
     pub(crate) fn of(draft: &mut Draft, working_dir: &Path) -> Result<Option<TracePlan>, PlanError> {
         let Some(every) = read_as("trace", &draft.trace, every, EXPECTED)? else { return Ok(None) };
         let file = draft.trace_file.as_mut().map(|path| absolute(path, working_dir));
+        let inputs = [&draft.queries, &draft.replay, &draft.zone, &draft.tsig_file, &draft.ca];
+        let is_input = |path: &String| Some(working_dir.join(path)) == file;
+        if let Some(text) = inputs.into_iter().flatten().find(|path| is_input(path)) {
+            let (option, text) = ("trace-file", text.clone());
+            return Err(PlanError::Value { option, text, expected: "a file to write: the run reads it" });
+        }
         Ok(Some(TracePlan { every, file }))
     }
 }

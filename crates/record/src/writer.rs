@@ -53,6 +53,21 @@ impl RunWriter {
         started
     }
 
+    /// Whether a run can be written to this folder as far as is known without writing: it has none, and is no file.
+    ///
+    /// # Errors
+    /// The same as those of [`create`](Self::create).
+    pub fn check_folder(dir: &Path) -> Result<(), WriteError> {
+        if dir.exists() && !dir.is_dir() {
+            let source = io::Error::new(io::ErrorKind::NotADirectory, "it is a file");
+            return Err(WriteError::Folder { path: dir.to_owned(), source });
+        }
+        match [RUN_FILE, PACKED_FILE].map(|name| dir.join(name)).into_iter().find(|path| path.exists()) {
+            Some(path) => Err(WriteError::AlreadyARun { path }),
+            None => Ok(()),
+        }
+    }
+
     /// The steps of [`create`](Self::create); `created` lists the files to remove if one fails.
     fn begin(
         dir: &Path,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
 use dnsdyno_report::export::{ExportError, FORMATS, Format, Run, write_file, write_folder};
 
 use crate::exit::{Failure, OK, Outcome};
@@ -42,6 +43,12 @@ pub(crate) fn export(flags: &ExportFlags) -> Outcome {
             runs.len()
         )));
     }
+    if is_of_record(&flags.out) {
+        return Err(Failure::bad_input(anyhow!(
+            "{} is a file of a record, which is never overwritten: name another",
+            flags.out.display()
+        )));
+    }
     if flags.out.as_os_str() == "-" {
         // Larger than a pipe: fewer system calls.
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
@@ -58,6 +65,14 @@ fn read(run: &Path) -> Result<Run, Failure> {
 
 fn failure(error: ExportError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
+}
+
+/// Whether a path is that of a file of a record that is there.
+fn is_of_record(out: &Path) -> bool {
+    let folder = out.parent().unwrap_or(Path::new(""));
+    let has_run = [RUN_FILE, PACKED_FILE].iter().any(|name| folder.join(name).exists());
+    let files = [RUN_FILE, PACKED_FILE, INDEX_FILE, PLAN_FILE, HOST_FILE];
+    has_run && out.exists() && files.iter().any(|name| out.ends_with(name))
 }
 
 /// An existing folder, or a name that ends as one.

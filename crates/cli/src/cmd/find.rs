@@ -141,10 +141,13 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
             Ok(code_of_stop(control.cause()))
         }
         Err(error) => {
-            print_error(&format!(
-                "dnsdyno: what was measured is kept; to resume: {}",
-                resume(flags.out.as_deref(), &folder)
-            ));
+            // In a folder that cannot be used, or has something else, nothing is resumed.
+            if !matches!(error, FindFailed::Journal(_)) {
+                print_error(&format!(
+                    "dnsdyno: what was measured is kept; to resume: {}",
+                    resume(flags.out.as_deref(), &folder)
+                ));
+            }
             Err(match error {
                 FindFailed::Make(MakeError::Run(error)) => error.into(),
                 FindFailed::Journal(error) => error.into(),

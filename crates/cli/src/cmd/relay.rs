@@ -15,7 +15,7 @@ use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use crate::cmd::respond::{wildcard_sentence, write_book};
+use crate::cmd::respond::{check_book, wildcard_sentence, write_book};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 
@@ -128,6 +128,7 @@ Examples:
 
 pub(crate) fn relay(flags: &RelayFlags) -> Outcome {
     let length = flags.duration.as_deref().map(|text| duration("--for", text)).transpose()?;
+    check_book(flags.book.as_deref())?;
     let options = flags.options()?;
     let changes = flags.changes(&options.path)?;
     // Installed before the relay reports that it listens: it may be stopped right after that.

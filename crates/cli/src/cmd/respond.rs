@@ -175,6 +175,7 @@ Examples:
 
 pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let length = flags.length()?;
+    check_book(flags.book.as_deref())?;
     // Until its zone is read, a signal ends the program: the file may be a pipe that gives nothing.
     let config = flags.config()?;
     // Installed before the responder reports that it listens: it may be stopped right after that.
@@ -222,15 +223,33 @@ fn out_of_files_sentence(limit: u64) -> String {
     )
 }
 
-/// Writes counts to a file, or prints them.
-pub(crate) fn write_book(path: Option<&Path>, book: &Value) -> Outcome {
-    match path {
-        Some(path) => std::fs::write(path, format!("{book:#}\n"))
-            .with_context(|| format!("cannot write the counts to {}", path.display())),
-        None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
+/// Whether counts can be written to a file later: its folder is there.
+pub(crate) fn check_book(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match folder.is_dir() && !path.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::bad_input(anyhow::anyhow!(
+            "--book {}: name a file in a folder that exists",
+            path.display()
+        ))),
     }
-    .map(|()| OK)
-    .map_err(Failure::run_failed)
+}
+
+/// Writes counts to a file, or prints them: also where the file takes nothing.
+pub(crate) fn write_book(path: Option<&Path>, book: &Value) -> Outcome {
+    let written = path.map(|path| (path, std::fs::write(path, format!("{book:#}\n"))));
+    if let Some((_, Ok(()))) = written {
+        return Ok(OK);
+    }
+    writeln!(std::io::stdout(), "{book:#}").map_err(Failure::run_failed)?;
+    match written {
+        Some((path, Err(error))) => Err(Failure::run_failed(anyhow::Error::from(error).context(format!(
+            "cannot write the counts to {}, so that they are on standard output",
+            path.display()
+        )))),
+        _ => Ok(OK),
+    }
 }
 
 /// Waits until the time is over or a signal ends it; prints the counts at SIGUSR1.

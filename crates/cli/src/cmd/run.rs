@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
-use dnsdyno_record::{Digest, Ended};
+use dnsdyno_record::{Digest, Ended, RunWriter};
 use dnsdyno_report::{diagnosis, first_finding_text};
 use dnsdyno_runner::{Control, Keep, RunJob, Runner, rights_of_a_run};
 use dnsdyno_screen::Progress;
@@ -28,6 +28,10 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
         }
         None => flags.draft,
     };
+    // Before trials and a first pass load the server for nothing.
+    if let Some(folder) = &flags.output.out {
+        RunWriter::check_folder(folder).map_err(Failure::run_failed)?;
+    }
     let by_trials = replace_auto(&mut draft, &flags.on, flags.output.quiet)?;
     let mut runner = flags.on.runner_for(&draft)?;
     let plans = runner.validate(&draft)?;

@@ -14,7 +14,7 @@ use dnsdyno_zones::Folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use crate::cmd::respond::write_book;
+use crate::cmd::respond::{check_book, write_book};
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
 
@@ -153,6 +153,7 @@ fn write(flags: &WorldFlags, folder: &Path) -> Outcome {
 fn serve(flags: &WorldFlags) -> Outcome {
     let length = flags.duration.as_deref().map(parse_duration_ns).transpose();
     let length = length.context("--for").map_err(Failure::bad_input)?.map(Duration::from_nanos);
+    check_book(flags.book.as_deref())?;
     let world = World::new(&flags.options).map_err(failure)?;
     if world.other_types() > 0 {
         let lines = counted(world.other_types(), "line", "lines");

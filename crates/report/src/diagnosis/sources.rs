@@ -136,6 +136,10 @@ fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Samples 
     counters.insert("truncated".into(), arrivals.anomalies.truncated);
     let not_sent = tally.ends.not_sent.by_reason();
     counters.extend(not_sent.map(|(why, queries)| (format!("not_sent.{}", why.key()), queries)));
+    // Over connections a query is refused with its connection.
+    if arrivals.connections.is_none() {
+        counters.insert("refused".into(), tally.ends.refused);
+    }
     if let Some(connections) = &arrivals.connections {
         let failed = connections.failed.by_reason();
         counters.extend(failed.map(|(why, failed)| (format!("connections.failed.{}", why.key()), failed)));

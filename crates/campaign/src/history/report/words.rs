@@ -13,7 +13,13 @@ use crate::statistics::steps::{FEWEST_RUNS, Step};
 pub fn row_name(row: &Row) -> String {
     let differs = |(name, value): &(String, String)| format!("{} {}", safe(name), safe(value));
     if !row.differs.is_empty() {
-        let parts: Vec<String> = row.differs.iter().take(MOST_PARTS).map(differs).collect();
+        let mut all: Vec<&(String, String)> = row.differs.iter().collect();
+        // What a reader asks first; what a row does not have says least.
+        all.sort_by_key(|(name, value)| {
+            let place = FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len());
+            (["not given", "false"].contains(&value.as_str()), place)
+        });
+        let parts: Vec<String> = all.into_iter().take(MOST_PARTS).map(differs).collect();
         let more = row.differs.len().saturating_sub(MOST_PARTS);
         let more = if more > 0 {
             format!("; and {}", counted(more as u64, "difference", "differences"))
@@ -25,6 +31,9 @@ pub fn row_name(row: &Row) -> String {
     let value = |name: &str| row.asked.get(name).map(|value| safe(value));
     [value("server"), value("load"), value("transport")].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
+
+/// The names of what was asked that come first in the name of a row, in this order.
+const FIRST: [&str; 6] = ["experiment", "server", "load", "transport", "queries", "criteria"];
 
 /// How many entries a row has, with how many are not judged.
 pub fn row_size(row: &Row) -> String {

@@ -348,7 +348,20 @@ fn a_run_is_never_overwritten() {
     work.dnsdyno(&words)
         .ends_refused(3, &["run/run.ndjson", "run.ndjson exists", "never overwritten", "another folder"]);
     assert_eq!(fs::read(work.path("run/run.ndjson")).unwrap(), before);
-    assert_eq!(server.book().udp.counts.received, 20, "nothing of the second run was sent");
+    // Not even trials, and nothing else is written there.
+    work.dnsdyno(&format!("{words} --workers auto")).ends_refused(3, &["never overwritten"]);
+    work.dnsdyno(&format!("{words} --check-answers")).ends_refused(3, &["never overwritten"]);
+    assert_eq!(server.book().udp.counts.received, 20, "nothing of the other runs was sent");
+    let find = format!("find -s {} -d q.txt -o run", server.address());
+    let found = work.dnsdyno(&find).ends_refused(2, &["run.ndjson exists", "never overwritten"]);
+    assert!(!found.stderr.contains("to resume"), "{found:?}");
+    assert!(!work.has("run/journal.ndjson") && !work.has("run/runs"));
+    work.dnsdyno("export csv run -o run/run.ndjson").ends_refused(2, &["is a file of a record"]);
+    let traced = words.replace("-o run", "-o traced --trace 1/10 --trace-file q.txt");
+    work.dnsdyno(&traced).ends_refused(2, &["--trace-file", "the run reads it"]);
+    work.dnsdyno("respond --listen 127.0.0.1:0 --book none/b.json")
+        .ends_refused(2, &["--book", "folder that exists"]);
+    assert_eq!(fs::read(work.path("run/run.ndjson")).unwrap(), before);
 
     // A folder with other files is not used either.
     fs::create_dir(work.path("other")).unwrap();

@@ -169,6 +169,27 @@ fn a_search_that_has_not_ended_says_how_to_go_on() {
     diagnosed(&work, "f/runs/001");
 }
 
+#[test]
+fn a_server_that_ends_is_named_by_what_the_network_refuses() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let words = format!(
+        "run -s {} --ask www.example --rate 500 --for 3s -t 500ms --interval 200ms --quiet -o run",
+        server.address()
+    );
+    let mut run = work.start(&words);
+    run.until("some intervals are over", || {
+        work.has("run") && work.read("run/run.ndjson").lines().count() > 4
+    });
+    server.stop();
+    run.wait().gives(0);
+    let refused = work.record("run").tally().ends.refused;
+    assert!(refused > 100, "{refused}");
+    let found = diagnosed(&work, "run");
+    assert_eq!(found["findings"][0]["rule"], "closed-port", "{found:#}");
+    assert_eq!(found["findings"][0]["explains"]["unanswered"], refused, "{found:#}");
+}
+
 /// A server with a limit of its rate of 50, of which nothing but its process is watched: the responses show it.
 #[test]
 fn a_rate_limit_is_named_by_the_responses_where_the_server_does_not_tell_it() {

@@ -164,6 +164,17 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
             }),
         ),
         ("fragments", drops("udp", GENERATOR_HOST, &["snmp.Ip.ReasmFails"])),
+        (
+            "closed-port",
+            // The server ends, and does not come back.
+            with(Scene::over("udp"), &|scene| {
+                for second in 5..10 {
+                    scene.lost(second, 400);
+                    let ends = &mut scene.seconds[second].tally.ends;
+                    (ends.refused, ends.timed_out) = (ends.timed_out, 0);
+                }
+            }),
+        ),
         ("rate-limit", drops("udp", SERVER, &["dropped.rate-limit"])),
         ("rate-limit", all_limited(&|second| [480 + second % 7, 486 - second % 5])),
         // All that arrives is truncated: the half of it that does not is lost by something else.

@@ -24,7 +24,11 @@ pub fn tls_session(bytes: &[u8]) {
     let (Some((setup, steps)), Some(tls)) = (bytes.split_first(), TLS.as_ref()) else { return };
     let (Ok(mut shared), Some(servers)) = (Dot::shared(tls, 1), SERVERS.as_ref()) else { return };
     for (turn, steps) in steps.split(|byte| *byte == NEXT_CONNECTION).take(3).enumerate() {
-        let server = &servers[usize::from(setup >> (2 * turn)) % servers.len()];
+        // The last one floods: it is there by a bit of its own.
+        let server = match setup & 0x80 {
+            0 => &servers[usize::from(setup >> (2 * turn)) & 3],
+            _ => &servers[4],
+        };
         let Ok(theirs) = ServerConnection::new(Arc::clone(server)) else { return };
         let mut out = Vec::new();
         let Some(ours) = Dot::begin(&mut shared, &mut out) else { return };
@@ -186,9 +190,9 @@ impl Connection {
 
 static TLS: LazyLock<Option<Tls>> = LazyLock::new(|| any_server(true));
 
-/// Of TLS 1.3 with early data and without, of TLS 1.2, and of a protocol that is not offered. All know the same
-/// sessions.
-static SERVERS: LazyLock<Option<[Arc<ServerConfig>; 4]>> = LazyLock::new(|| {
+/// Of TLS 1.3 with early data and without, of TLS 1.2, of a protocol that is not offered, and with a thousand tickets.
+/// All know the same sessions.
+static SERVERS: LazyLock<Option<[Arc<ServerConfig>; 5]>> = LazyLock::new(|| {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).ok()?;
     let make = |version: &'static SupportedProtocolVersion| {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -199,8 +203,9 @@ static SERVERS: LazyLock<Option<[Arc<ServerConfig>; 4]>> = LazyLock::new(|| {
     };
     let mut early = make(&TLS13)?;
     early.max_early_data_size = 1_000;
-    let mut servers = [early, make(&TLS13)?, make(&TLS12)?, make(&TLS13)?];
+    let mut servers = [early, make(&TLS13)?, make(&TLS12)?, make(&TLS13)?, make(&TLS13)?];
     servers[3].alpn_protocols = vec![b"h2".to_vec()];
+    servers[4].send_tls13_tickets = 1_000;
     let sessions = Arc::clone(&servers[0].session_storage);
     servers.iter_mut().for_each(|server| server.session_storage = Arc::clone(&sessions));
     Some(servers.map(Arc::new))
