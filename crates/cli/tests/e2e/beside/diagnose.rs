@@ -172,7 +172,7 @@ fn a_search_that_has_not_ended_says_how_to_go_on() {
 #[test]
 fn a_server_that_ends_is_named_by_what_the_network_refuses() {
     let work = Workplace::new();
-    let server = responder(Faults::default());
+    let server = responder(Default::default());
     let words = format!(
         "run -s {} --ask www.example --rate 500 --for 3s -t 500ms --interval 200ms --quiet -o run",
         server.address()
