@@ -281,6 +281,7 @@ mod tests {
             "accept-queue",
             "back-end",
             "backlog",
+            "closed-port",
             "conntrack",
             "cpu-all",
             "cpu-one-thread",
