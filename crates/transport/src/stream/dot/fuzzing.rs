@@ -98,14 +98,17 @@ impl Connection {
                         self.take_flight();
                     }
                 }
+                // A server of this library asserts that it closes no handshake that it then refuses.
+                5 if self.theirs.is_handshaking() => {}
                 5 => {
                     self.theirs.send_close_notify();
                     self.traffic.is_disturbed = true;
                 }
                 6 => step = usize::from(*number).pow(2) + 1,
+                // Nothing is read of a connection that we have closed.
                 _ => {
                     self.ours.close(&mut self.out);
-                    self.traffic.is_disturbed = true;
+                    self.traffic.is_over = true;
                 }
             }
             if code & 8 == 0 {
