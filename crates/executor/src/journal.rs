@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_campaign::CommandResult;
-use dnsdyno_record::{Digest, PACKED_FILE, RUN_FILE, ReadError};
+use dnsdyno_record::{Digest, ReadError, RunWriter, WriteError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -124,12 +124,9 @@ pub enum JournalError {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder has the record of a run.
-    #[error("{} exists: a run is never overwritten; choose another folder", path.display())]
-    ARun {
-        /// The record.
-        path: PathBuf,
-    },
+    /// The folder has the record of a run, or is a file.
+    #[error(transparent)]
+    NoFolder(#[from] WriteError),
     /// A line of the journal is not one.
     #[error("{}:{line}: this is no line of a campaign's journal", path.display())]
     Line {
@@ -160,7 +157,12 @@ pub enum JournalError {
 impl JournalError {
     /// Whether the input is wrong, and nothing was sent.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, JournalError::Another { .. } | JournalError::ARun { .. } | JournalError::Newer { .. })
+        matches!(
+            self,
+            JournalError::Another { .. }
+                | JournalError::NoFolder(WriteError::AlreadyARun { .. })
+                | JournalError::Newer { .. }
+        )
     }
 }
 
@@ -196,11 +198,7 @@ impl Journal {
     pub fn open(folder: &Path, campaign: &Value) -> Result<Journal, JournalError> {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
-        if let Some(path) =
-            [RUN_FILE, PACKED_FILE].map(|name| folder.join(name)).into_iter().find(|path| path.exists())
-        {
-            return Err(JournalError::ARun { path });
-        }
+        RunWriter::check_folder(folder)?;
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
         let mut file = OpenOptions::new()
             .read(true)

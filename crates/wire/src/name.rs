@@ -112,7 +112,7 @@ pub fn name_to_text(wire: &[u8]) -> String {
 }
 
 /// Reads what follows a backslash: the octet it stands for, and how many characters it took.
-fn unescape(after: &[u8]) -> Result<(u8, usize), NameError> {
+pub(crate) fn unescape(after: &[u8]) -> Result<(u8, usize), NameError> {
     match *after {
         [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ..] => {
             let value = u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0');

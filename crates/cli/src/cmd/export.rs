@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
+use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE, RunWriter, WriteError};
 use dnsdyno_report::export::{ExportError, FORMATS, Format, Run, write_file, write_folder};
 
 use crate::exit::{Failure, OK, Outcome};
@@ -70,9 +70,9 @@ fn failure(error: ExportError) -> Failure {
 /// Whether a path is that of a file of a record that is there.
 fn is_of_record(out: &Path) -> bool {
     let folder = out.parent().unwrap_or(Path::new(""));
-    let has_run = [RUN_FILE, PACKED_FILE].iter().any(|name| folder.join(name).exists());
     let files = [RUN_FILE, PACKED_FILE, INDEX_FILE, PLAN_FILE, HOST_FILE];
-    has_run && out.exists() && files.iter().any(|name| out.ends_with(name))
+    files.iter().any(|name| out.ends_with(name))
+        && matches!(RunWriter::check_folder(folder), Err(WriteError::AlreadyARun { .. }))
 }
 
 /// An existing folder, or a name that ends as one.

@@ -229,6 +229,13 @@ mod tests {
     }
 
     #[test]
+    fn a_query_with_a_wrong_answer_is_not_open() {
+        let mut open = Open::default();
+        open.pass(&Arrivals { sent: 10, answered: 4, wrong: 3, timed_out: 2, ..Arrivals::default() });
+        assert_eq!(open.queries, 1);
+    }
+
+    #[test]
     fn the_counts_by_millisecond_add_up_to_the_requests() {
         let seconds = [sample::second(0, 2_000, 0), sample::second(1, 4_000, 100)];
         let json = written(&sample::recorded(&sample::header(), &seconds));

@@ -8,7 +8,7 @@ use domain::utils::{base16, base64};
 
 use super::fields::{ALGORITHMS, CERTIFICATES, Field, SCHEMES};
 use super::location;
-use crate::name::{MAX_NAME_LEN, encode_name};
+use crate::name::{MAX_NAME_LEN, encode_name, unescape};
 use crate::types::parse_type_bytes;
 
 /// The data of a record as on the wire; `None` where its words are not what its type has, or are in the form of RFC
@@ -241,19 +241,11 @@ fn text(word: &[u8]) -> Option<Vec<u8>> {
     while let Some((octet, after)) = rest.split_first() {
         rest = after;
         match octet {
-            b'\\' => match rest {
-                [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', after @ ..] => {
-                    let value =
-                        [a, b, c].iter().fold(0, |value, digit| value * 10 + u16::from(**digit - b'0'));
-                    text.push(u8::try_from(value).ok()?);
-                    rest = after;
-                }
-                [b'0'..=b'9', ..] | [] => return None,
-                [literal, after @ ..] => {
-                    text.push(*literal);
-                    rest = after;
-                }
-            },
+            b'\\' => {
+                let (octet, used) = unescape(after).ok()?;
+                text.push(octet);
+                rest = &after[used..];
+            }
             b'"' => return None,
             _ => text.push(*octet),
         }

@@ -1,10 +1,12 @@
 //! What is printed of a history: text, Markdown, JSON, JUnit.
 
+use std::collections::BTreeMap;
+
 use crate::history::accept::Accepted;
 use crate::history::axis::Axis;
 use crate::history::gate::{Gate, judge_gate};
 use crate::history::sample::stepped;
-use crate::history::{History, HistoryRun, judge, rows};
+use crate::history::{History, HistoryRun, Row, What, judge, rows};
 
 use super::*;
 
@@ -71,4 +73,22 @@ fn without_a_step_the_smallest_that_could_be_shown_is_told() {
     let none = history_text(&history(Vec::new(), &["rate=5%"], &[]), 100);
     assert!(none.contains("There is no run, search or experiment to follow."), "{none}");
     assert!(none.contains("not judged: rate=5% (no run has the metric rate)"), "{none}");
+}
+
+#[test]
+fn the_name_of_a_row_begins_with_what_a_reader_asks_first() {
+    let differs = [
+        ("clients", "not given"),
+        ("do", "false"),
+        ("edns-size", "1232"),
+        ("load", "5k"),
+        ("server", "knot"),
+    ];
+    let differs = differs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let row = Row { what: What::Run, differs, asked: BTreeMap::new(), runs: Vec::new() };
+    assert!(
+        words::row_name(&row).starts_with("server knot; load 5k; edns-size 1232; "),
+        "{}",
+        words::row_name(&row)
+    );
 }

@@ -53,6 +53,9 @@ fn each_falsified_answer_is_an_end_of_its_own_and_no_other_is() {
         let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
         assert_eq!(shown["answer_checks"]["wrong"], falsified);
         assert_eq!(shown["queries"]["answered_wrong"], falsified);
+        let sum = work.read(&format!("{transport}/run.ndjson"));
+        let sum: serde_json::Value = serde_json::from_str(sum.lines().last().unwrap()).unwrap();
+        assert_eq!(sum["conn_info"]["packets_received"], 8_000, "{sum}");
         let told = work.dnsdyno(&format!("diagnose {transport}"));
         let words = format!("the {} queries without a right answer", dnsdyno_text::units::count(falsified));
         let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

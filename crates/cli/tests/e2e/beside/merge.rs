@@ -19,6 +19,15 @@ fn made(work: &Workplace, server: &Running, load: &str) {
     started.into_iter().for_each(|run| drop(run.wait().gives(0)));
 }
 
+/// Makes these records those of the agents of `run`.
+fn become_agents(work: &Workplace) {
+    let agents = work.path("run/agents");
+    fs::create_dir(&agents).unwrap();
+    for part in ["p1", "p2", "p3"] {
+        fs::rename(work.path(part), agents.join(part)).unwrap();
+    }
+}
+
 fn is_answered_by_all(work: &Workplace, name: &str) -> Digest {
     let digest = work.record(name);
     assert_eq!((digest.partial_intervals(), digest.header.agents.len()), (0, 3));
@@ -126,11 +135,7 @@ fn what_the_host_that_started_a_run_has_watched_is_not_lost() {
     let server = responder(Faults::default());
     made(&work, &server, "--rate 1k --for 1s --watch host");
     work.dnsdyno("merge p1 p2 p3 --out run").gives(0);
-    let agents = work.path("run/agents");
-    fs::create_dir(&agents).unwrap();
-    for part in ["p1", "p2", "p3"] {
-        fs::rename(work.path(part), agents.join(part)).unwrap();
-    }
+    become_agents(&work);
     work.dnsdyno("merge run").gives(0);
     let text = work.read("run/run.ndjson");
     let (header, rest) = text.split_once('\n').unwrap();
@@ -151,13 +156,10 @@ fn a_run_on_several_hosts_is_joined_anew_from_the_records_of_its_agents_and_neve
     let server = responder(Faults::default());
     made(&work, &server, "--rate 1k --for 1s");
     work.dnsdyno("merge p1 p2 --out run").gives(0);
-    let agents = work.path("run/agents");
-    fs::create_dir(&agents).unwrap();
+    become_agents(&work);
     // What a killed process has left beside them.
     fs::create_dir(work.path("run/.joining")).unwrap();
-    for part in ["p1", "p2", "p3"] {
-        fs::rename(work.path(part), agents.join(part)).unwrap();
-    }
+    let agents = work.path("run/agents");
     assert!(work.record("run").partial_intervals() >= 2);
     let id = work.record("run").header.run_id;
     work.dnsdyno("merge run").gives(0);

@@ -193,6 +193,9 @@ impl Bench<'_> {
             }
         };
         for one in self.host.take_left() {
+            if !one.is_settled() {
+                return Err(ExperimentError::Settings(one.to_string()));
+            }
             watcher.says(&format!("left by a tuning that was killed: {one}"));
             // The server may still run with what the file had.
             self.is_changed |= matches!(one.item, Item::File { .. });
