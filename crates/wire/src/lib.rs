@@ -1,12 +1,13 @@
 //! DNS bytes: what a load generator must know of a message, and no more.
 //!
-//! Five small things live here, and none of them opens a socket, reads a clock or keeps state:
+//! Six small things live here, and none of them opens a socket, reads a clock or keeps state:
 //!
 //! - [`encode_name`] and [`name_to_text`]: domain names between text and wire;
 //! - [`parse_type`], [`type_name`], [`rcode_name`] and their kin: the numbers of DNS and their mnemonics;
 //! - [`QueryForm`]: how a query is built once, to be sent many times with only its ID patched ([`patch_id`]);
 //! - [`peek`]: ID, flags, extended RCODE and question of a response, without parsing the rest;
-//! - [`Additional`]: where the records of the additional section are: OPT, TSIG.
+//! - [`Additional`]: where the records of the additional section are: OPT, TSIG;
+//! - [`zone_text`] and [`next_entry`]: the text of a zone file as the parser of `domain` reads it, and its entries.
 //!
 //! A query as [`QueryForm::encode`] writes it:
 //!
