@@ -297,6 +297,25 @@ INLINE int answer(struct xdp_md *packet, struct desk *desk)
 	return XDP_TX;
 }
 
+/* Whether `length` bytes are options of EDNS, OPTIONS_MAX at most. */
+APART int are_options(void *options, void *end, u32 length)
+{
+	u64 at = 0;
+
+	for (u32 i = 0; i < OPTIONS_MAX; i++) {
+		u8 *option = options + at;
+
+		if (at == length)
+			break;
+		if ((void *)(option + OPTION_FIXED) > end)
+			return 0;
+		at += OPTION_FIXED + BE16(WORD16(option + 2));
+		if (at > OPTIONS_LENGTH_MAX)
+			return 0;
+	}
+	return at == length;
+}
+
 /* Reads the OPT record; returns its length, 0 where it is not supported. */
 INLINE u32 read_opt(struct query *query, void *opt, void *end)
 {
@@ -305,11 +324,13 @@ INLINE u32 read_opt(struct query *query, void *opt, void *end)
 	/* Owner and type, and the version: an octet after the extended RCODE. */
 	if (*(u8 *)opt || WORD16(opt + 1) != BE16(TYPE_OPT) || *(u8 *)(opt + 6))
 		return 0;
-	u32 size = BE16(WORD16(opt + 3));
+	u32 size = BE16(WORD16(opt + 3)), options_length = BE16(WORD16(opt + 9));
 
 	query->size = size > SMALLEST_SIZE ? size : SMALLEST_SIZE;
 	query->dnssec_ok = *(u8 *)(opt + 7) & 0x80;
-	return OPT_LENGTH + BE16(WORD16(opt + 9));
+	if (options_length && !are_options(opt + OPT_LENGTH, end, options_length))
+		return 0;
+	return OPT_LENGTH + options_length;
 }
 
 /* The length of the name; 0 where it is invalid. */

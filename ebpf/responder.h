@@ -41,6 +41,8 @@ typedef u64 __attribute__((may_alias)) word64;
 #define LONGEST_RECORDS (RECORD_CHUNKS * CHUNK_SIZE)
 #define PROBES 8
 #define ENCLOSERS 16            /* ancestors that are looked up below a wildcard's parent */
+#define OPTIONS_MAX 16          /* of EDNS in a query */
+#define OPTIONS_LENGTH_MAX 4096 /* of these together, in bytes: more than a packet of one buffer has */
 #define LARGEST_GAP 255
 #define LONGEST_HEAD 344        /* all headers, one tag and the longest question */
 
@@ -159,6 +161,7 @@ struct bpf_map_def SEC("maps") DESK = {
 #define DNS_HEADER 12
 #define QUESTION_FIXED 4
 #define OPT_LENGTH 11
+#define OPTION_FIXED 4          /* its code and its length */
 #define SMALLEST_SIZE 512
 /* The counts of questions and answers as 32 bits: one question, no answer. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -11,7 +11,8 @@
 //! but those of aliases, TC=1, EDNS. Up to the sockets: TCP; other opcodes, classes and EDNS versions,
 //! transfers, malformed queries; names outside the zone, or more than 16 labels below what exists (in a
 //! zone with wildcards); responses over 1,216 bytes; responses for which the packet's buffer has no space
-//! before or after the query; fragments, IPv4 options and IPv6 extension headers, two VLAN tags.
+//! before or after the query; more than 16 EDNS options; fragments, IPv4 options and IPv6 extension headers,
+//! two VLAN tags.
 //!
 //! A response grows into the space before the packet (its head room) where there is none after it: veth
 //! leaves less than a cache line after a packet and 200 bytes before it, so the program moves the head of

@@ -223,10 +223,20 @@ fn edns_cases() -> Vec<Case> {
     let expected = ExpectedAnswer { edns_dnssec_ok: Some(false), ..found(&[ECHO_A]) };
     let with_do = ExpectedAnswer { edns_dnssec_ok: Some(true), ..expected.clone() };
     let bad_version = ExpectedAnswer { edns_dnssec_ok: Some(false), ..refused(BADVERS) };
+    let one_option = with_form(nsid);
+    let (before, option) = one_option.split_at(one_option.len() - 4);
+    let many_options = |count: u16| {
+        let fixed = &before[..before.len() - 2];
+        [fixed, &(4 * count).to_be_bytes(), &option.repeat(usize::from(count))].concat()
+    };
+    let cut = [before, &option[..3], &[1]].concat(); // an octet of data that is not there
     vec![
         case("an OPT record brings one", Rule::default(), with_form(form), expected.clone()),
         case("DO is copied", Rule::default(), with_form(dnssec), with_do),
-        case("options are passed over", Rule::default(), with_form(nsid), expected),
+        case("sixteen options are passed over", Rule::default(), many_options(16), expected.clone()),
+        case("so are seventeen", Rule::default(), many_options(17), expected.clone()),
+        case("an option that breaks off is malformed", Rule::default(), cut, refused(u16::from(FORMERR))),
+        case("options are passed over", Rule::default(), one_option, expected),
         case("EDNS version 1 is BADVERS", Rule::default(), future, bad_version),
     ]
 }
