@@ -21,6 +21,7 @@ mod digest;
 pub mod expect;
 pub mod figures;
 mod files;
+mod frames;
 mod fit;
 pub mod held;
 mod host;

@@ -18,9 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use zstd::stream::raw::CParameter;
-use zstd::stream::write::Encoder;
-
+use crate::frames::Frames;
 use crate::{INDEX_FILE, PACKED_FILE, RUN_FILE};
 
 /// The file operations that a record needs. Tests use a disk that fails when they want it.
@@ -94,7 +92,7 @@ struct Group {
 
 /// The additional state of a compressed file.
 struct Packed {
-    frame: Option<Encoder<'static, Vec<u8>>>,
+    frames: Frames,
     index: File,
     index_len: u64,
     /// The entry to write next.
@@ -152,13 +150,13 @@ impl Store {
                 self.unsaved_lines = 1;
                 self.group_lines += 1;
                 self.unsaved = match &mut self.packed {
-                    Some(packed) => packed.line(&line)?,
+                    Some(packed) => packed.frames.add(&line)?,
                     None => line,
                 };
             }
             Item::Group { lines, roll_up } => {
-                if let Some(frame) = self.packed.as_mut().and_then(|packed| packed.frame.take()) {
-                    self.unsaved = frame.finish()?;
+                if let Some(packed) = &mut self.packed {
+                    self.unsaved = packed.frames.finish()?;
                 }
                 // A group that lost lines has no roll-up: readers read its remaining lines.
                 let roll_up = roll_up.filter(|_| lines == self.group_lines);
@@ -196,12 +194,12 @@ impl Store {
     fn pack(&mut self, dir: &Path) -> io::Result<()> {
         let plain = fs::read(dir.join(RUN_FILE))?;
         let (mut file, mut index) = (Vec::new(), zstd::bulk::compress(INDEX_HEADER, 0)?);
+        let mut frames = Frames::new()?;
         for group in &self.groups {
             let from_byte = file.len() as u64;
-            let mut frame = encoder(file)?;
             let lines = plain.get(group.from_byte as usize..group.to_byte as usize);
-            frame.write_all(lines.ok_or(io::ErrorKind::UnexpectedEof)?)?;
-            file = frame.finish()?;
+            file.extend(frames.add(lines.ok_or(io::ErrorKind::UnexpectedEof)?)?);
+            file.extend(frames.finish()?);
             let packed =
                 Group { from_byte, to_byte: file.len() as u64, roll_up: group.roll_up.clone(), ..*group };
             index.extend(packed.entry()?.unwrap_or_default());
@@ -218,21 +216,8 @@ impl Store {
         (self.saved_len, self.group_from) = (file.len() as u64, file.len() as u64);
         self.groups.clear();
         let index_len = index.len() as u64;
-        self.packed = Some(Packed { frame: None, index: index_file, index_len, entry: None });
+        self.packed = Some(Packed { frames, index: index_file, index_len, entry: None });
         Ok(())
-    }
-}
-
-impl Packed {
-    /// Encodes the line as a block of the frame.
-    fn line(&mut self, line: &[u8]) -> io::Result<Vec<u8>> {
-        let frame = match &mut self.frame {
-            Some(frame) => frame,
-            none => none.insert(encoder(Vec::new())?),
-        };
-        frame.write_all(line)?;
-        frame.flush()?;
-        Ok(std::mem::take(frame.get_mut()))
     }
 }
 
@@ -250,25 +235,11 @@ impl Group {
     }
 }
 
-fn encoder(output: Vec<u8>) -> io::Result<Encoder<'static, Vec<u8>>> {
-    let mut encoder = Encoder::new(output, LEVEL)?;
-    encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG))?;
-    encoder.include_checksum(true)?;
-    Ok(encoder)
-}
-
 /// The first line of an index.
 pub(crate) const INDEX_HEADER: &[u8] = b"{\"index\":1}\n";
 
 /// The compressed file while it is incomplete.
 const PART_FILE: &str = "run.ndjson.zst.part";
-
-/// Compresses the line of a busy second in a few milliseconds; the thread has a second for it. Files of levels below 16
-/// are a tenth larger; higher levels need more memory and save nothing.
-const LEVEL: i32 = 19;
-
-/// 1 MiB: larger than a group of busy seconds, and little memory for encoder and reader.
-const WINDOW_LOG: u32 = 20;
 
 /// An entry is written only once per group.
 const LEVEL_OF_INDEX: i32 = 9;
