@@ -225,7 +225,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l no-pin -d 'Do no
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l deep-idle -d 'Let idle CPUs of this host sleep as deeply as they do without a load. By default they are kept ready while the load runs, where this process may do so (root)'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l any-source -d 'Over UDP, take responses from any address and port; otherwise only from those that the query was sent to'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l quiet -d 'Print nothing during the run'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l plain -d 'Print lines during the run on a terminal too, one a second'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l plain -d 'Print lines during the run on a terminal too, one a second; so does NO_COLOR in the environment'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l verbose -d 'Show the rate and CPU use of each worker'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -l json -d 'Print the summary as one JSON object, with all intervals'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1140,7 +1140,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand merge" -s h -l help -d '
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand note" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -s o -l out -d 'Folder of the record [default: runs/DATE-TIME]' -r -F
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l quiet -d 'Print nothing during the run'
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l plain -d 'Print lines during the run on a terminal too, one a second'
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l plain -d 'Print lines during the run on a terminal too, one a second; so does NO_COLOR in the environment'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -l json -d 'Print the summary as one JSON object, with all intervals'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand agent; and not __fish_seen_subcommand_from keys help" -l nats -d 'Wait for coordinators at a NATS broker: nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before the host if wanted' -r

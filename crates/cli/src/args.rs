@@ -110,7 +110,7 @@ pub(crate) struct OutputFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Print lines during the run on a terminal too, one a second
+    /// Print lines during the run on a terminal too, one a second; so does NO_COLOR in the environment
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) plain: bool,
     /// Show the rate and CPU use of each worker
@@ -155,7 +155,7 @@ pub(crate) struct DemoFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Print lines during the run on a terminal too, one a second
+    /// Print lines during the run on a terminal too, one a second; so does NO_COLOR in the environment
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) plain: bool,
     /// Print the summary as one JSON object, with all intervals

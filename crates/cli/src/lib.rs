@@ -1,6 +1,7 @@
 //! The program dnsdyno. Dispatches to its subcommands.
 #![forbid(unsafe_code)]
 
+mod address;
 mod args;
 mod campaign;
 mod cmd;

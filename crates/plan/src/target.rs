@@ -119,7 +119,7 @@ fn split_server(text: &str) -> Result<(&str, Option<u16>), PlanError> {
     let port = |digits: &str| {
         // `parse` would accept a sign.
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            digits.parse().map_err(|_| bad())
+            digits.parse().ok().filter(|port| *port > 0).ok_or_else(bad)
         } else {
             Err(bad())
         }
@@ -179,7 +179,10 @@ fn advice_on(text: &str) -> String {
         return format!("write `{host}:{port}`");
     }
     let port = text.rsplit_once([':', '@']).map_or("", |(_, port)| port);
-    if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_err() {
+    if !port.is_empty()
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && !matches!(port.parse::<u16>(), Ok(1..))
+    {
         return "a port is a number from 1 to 65535".to_owned();
     }
     if text.contains([',', ' ']) {
@@ -268,7 +271,11 @@ mod tests {
                 "{text:?}: {found:?}"
             );
         }
-        assert_eq!(find("old:0", None, Family::Any, None), Err(PlanError::Zero { option: "port" }));
+        assert_eq!(
+            find("old:0", None, Family::Any, None).unwrap_err().to_string(),
+            "`old:0` is not a server: a port is a number from 1 to 65535"
+        );
+        assert_eq!(find("old", Some(0), Family::Any, None), Err(PlanError::Zero { option: "port" }));
     }
 
     #[test]

@@ -24,6 +24,14 @@ pub enum SourceError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The file of the zone whose records are asked for, or one that it includes, cannot be opened.
+    #[error("cannot open {path} of --zone: {source}; give a zone file that can be read", path = path.display())]
+    OpenZone {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The description of simulated clients cannot be used.
     #[error("--source: {0}")]
     Clients(#[from] dnsdyno_clients::DescriptionError),

@@ -1,7 +1,7 @@
 //! What is in a capture, as text.
 
 use dnsdyno_capture::contents::{Client, Contents, Rate, Share};
-use dnsdyno_capture::{CaptureCounts, WrittenCounts};
+use dnsdyno_capture::{CaptureCounts, SkipReason, WrittenCounts};
 use jiff::Timestamp;
 
 use dnsdyno_text::layout::{NARROWEST, Table, flow_after};
@@ -196,6 +196,9 @@ fn read(out: &mut Lines, read: &CaptureCounts) {
     out.line("read", [counted(read.frames, "frame", "frames")]);
     let skipped = read.skipped.by_reason().map(|(reason, n)| format!("{} {}", count(n), reason.words()));
     out.line("not used", skipped);
+    if read.messages == 0 && read.skipped.of(SkipReason::OtherPort) > 0 {
+        out.line("advice", ["DNS is read at port 53; for another port add --port PORT".to_owned()]);
+    }
     let tcp = [
         (read.tcp_reordered, "segments put in order"),
         (read.tcp_repeated, "repeated"),

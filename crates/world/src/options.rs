@@ -97,10 +97,17 @@ impl Rules {
         if options.list.is_none() && !(1..=MOST_ZONES).contains(&options.zones) {
             return refuse(format!("--zones: make between 1 and {} zones", count(MOST_ZONES)));
         }
-        if !(1..=MOST_TLDS).contains(&options.tlds) || u64::from(options.tlds) > options.zones {
+        if !(1..=MOST_TLDS).contains(&options.tlds) {
             return refuse(format!(
-                "--tlds: make between 1 and {} top-level domains, and at least as many zones",
+                "--tlds: make between 1 and {} top-level domains",
                 count(MOST_TLDS.into())
+            ));
+        }
+        if u64::from(options.tlds) > options.zones {
+            let (zones, tlds) = (count(options.zones), count(options.tlds.into()));
+            return refuse(format!(
+                "--zones {zones} with --tlds {tlds}: each top-level domain has a zone at least; make more zones, or \
+                 fewer top-level domains"
             ));
         }
         if !(1..=MOST_HOSTERS).contains(&options.hosters) {
@@ -235,7 +242,7 @@ pub(crate) mod tests {
         let cases = [
             ("--zones 0", "--zones"),
             ("--zones 2G", "1,000,000,000"),
-            ("--zones 3 --tlds 4", "at least as many zones"),
+            ("--zones 3 --tlds 4", "make more zones, or fewer top-level domains"),
             ("--hosters 0", "--hosters"),
             ("--own-servers 3", "--own-servers"),
             ("--chain 9", "--chain"),

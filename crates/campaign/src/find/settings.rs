@@ -210,6 +210,12 @@ impl Settings {
         (self.start, self.least, self.most)
     }
 
+    /// The windows, in queries outstanding, from the smallest; none of other methods.
+    pub fn windows(&self) -> Vec<u32> {
+        let within = RUNGS.iter().copied().filter(|window| f64::from(*window) <= self.most);
+        if self.method == Method::Window { within.collect() } else { Vec::new() }
+    }
+
     /// Half of the width of the interval that is wanted, as a share.
     pub fn precision(&self) -> f64 {
         self.precision
@@ -221,7 +227,7 @@ impl Settings {
             Method::Search => u64::from(self.most_trials) + 1 + MOST_AFTER,
             Method::MlrSearch => u64::from(self.most_trials),
             Method::Stair | Method::Ramp => 1,
-            Method::Window => RUNGS.len() as u64,
+            Method::Window => self.windows().len() as u64,
             Method::Rfc2544 | Method::Rfc8219 => {
                 let halvings =
                     ((self.most / self.least).log2() / self.precision).log2().max(1.0).ceil() as u64;
@@ -400,4 +406,4 @@ const BOOK_REPEATS: u32 = 20;
 const MONTH_NS: u64 = 31 * 86_400_000_000_000;
 
 /// The windows.
-pub(super) const RUNGS: [u32; 12] = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
+const RUNGS: [u32; 12] = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];

@@ -15,7 +15,7 @@ use dnsdyno_text::units;
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::of_trials;
-use super::settings::{RUNGS, Settings};
+use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, is_made};
 use crate::step::{Campaign, Request, Step};
 
@@ -42,8 +42,7 @@ impl Window {
         };
         let count = rates.len();
         let is_flat = count > 2 && !gained(count - 1) && !gained(count - 2);
-        let next = RUNGS.get(count).filter(|rung| f64::from(**rung) <= self.settings.most);
-        next.filter(|_| !is_flat).copied()
+        self.settings.windows().get(count).filter(|_| !is_flat).copied()
     }
 
     fn request(&self, rung: u32) -> Request {

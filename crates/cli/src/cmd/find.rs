@@ -76,7 +76,7 @@ pub(crate) struct FindFlags {
     #[arg(long, value_name = "N", help_heading = SEARCH)]
     repeats: Option<String>,
     /// Say what would be done, and how long it takes at the most, and do nothing
-    #[arg(long, help_heading = SEARCH)]
+    #[arg(long, conflicts_with = "json", help_heading = SEARCH)]
     dry_run: bool,
     #[command(flatten)]
     draft: Draft,
@@ -257,12 +257,18 @@ fn dry_run(settings: &Settings) -> String {
         }
         _ => lines.extend(criteria(settings)),
     }
-    lines.push(format!(
-        "loads      first {} {unit}, at least {}, at the most {}",
-        rate(start),
-        rate(least),
-        rate(most)
-    ));
+    lines.push(match settings.windows().as_slice() {
+        [] => format!(
+            "loads      first {} {unit}, at least {}, at the most {}",
+            rate(start),
+            rate(least),
+            rate(most)
+        ),
+        windows => {
+            let windows: Vec<String> = windows.iter().map(|window| count(u64::from(*window))).collect();
+            format!("windows    {} queries outstanding", windows.join(", "))
+        }
+    });
     if !matches!(settings.method(), Method::Stair | Method::Ramp | Method::MlrSearch) {
         let needed = settings.goals().iter().map(|goal| goal.criteria.queries_needed()).max().unwrap_or(0);
         let trial = length(settings.first_ns());

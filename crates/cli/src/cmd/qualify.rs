@@ -62,7 +62,7 @@ pub(crate) struct QualifyFlags {
     #[arg(long, value_name = "METRICS", help_heading = TESTS)]
     errors: Option<String>,
     /// Say what would be done, and how long it takes
-    #[arg(long, help_heading = TESTS)]
+    #[arg(long, conflicts_with = "json", help_heading = TESTS)]
     dry_run: bool,
     /// Do it even if it takes more than 31 days
     #[arg(long, help_heading = TESTS)]

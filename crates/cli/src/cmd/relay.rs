@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use dnsdyno_text::notation::{parse_duration_ns, parse_size_bytes};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use crate::address::address_and_port;
 use crate::cmd::respond::{check_book, wildcard_sentence, write_book};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
@@ -23,10 +24,10 @@ use crate::message::print_error;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RelayFlags {
     /// Address and port where clients send to, for UDP and TCP; port 0 chooses a free one
-    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5399")]
+    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5399", value_parser = address_and_port)]
     listen: SocketAddr,
     /// Address and port of the server
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = server_address)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address_and_port)]
     to: SocketAddr,
     /// Pass on UDP only
     #[arg(long)]
@@ -98,22 +99,6 @@ pub(crate) struct RelayFlags {
 
 const PATH: &str = "The path (each direction has all of it)";
 const BOUNDS: &str = "Bounds";
-
-/// An address and port; that of a link-local address has its interface by name or number: `[fe80::1%eth0]:53`.
-fn server_address(text: &str) -> Result<SocketAddr, String> {
-    let wrong = || "write an address and a port, like 192.0.2.53:53 or [fe80::1%eth0]:53".to_owned();
-    match text.parse() {
-        Ok(address) => Ok(address),
-        // Only the system knows the names of interfaces.
-        Err(_) if text.contains('%') => {
-            let within = text.strip_prefix('[').and_then(|text| text.rsplit_once("]:"));
-            let (address, port) = within.ok_or_else(wrong)?;
-            let found = (address, port.parse().map_err(|_| wrong())?).to_socket_addrs();
-            found.ok().and_then(|mut found| found.next()).ok_or_else(wrong)
-        }
-        Err(_) => Err(wrong()),
-    }
-}
 
 const EXAMPLES: &str = "\
 The counts are printed as JSON at the end, and at each SIGUSR1. What the relay itself lost, or sent late, is said on

@@ -20,6 +20,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use crate::address::address_and_port;
 use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
 use crate::rights;
@@ -28,7 +29,8 @@ use crate::rights;
 #[command(after_help = EXAMPLES, mut_args(with_units))]
 pub(crate) struct RespondFlags {
     /// Address and port for UDP and TCP; port 0 chooses a free one; may be repeated
-    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
+    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300",
+        value_parser = address_and_port)]
     listen: Vec<SocketAddr>,
     /// Threads on each port of UDP, TCP, DoT and DoH; each may have as many files open as the process
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
@@ -44,16 +46,16 @@ pub(crate) struct RespondFlags {
     duration: Option<String>,
 
     /// Also serve DNS over TLS at this address and port; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address_and_port, help_heading = "Encrypted")]
     dot: Vec<SocketAddr>,
     /// Also serve DNS over HTTP/2 at this address and port, path /dns-query; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address_and_port, help_heading = "Encrypted")]
     doh: Vec<SocketAddr>,
     /// Also serve DNS over QUIC at this address and port; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address_and_port, help_heading = "Encrypted")]
     doq: Vec<SocketAddr>,
     /// Also serve DNS over HTTP/3 at this address and port, path /dns-query; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address_and_port, help_heading = "Encrypted")]
     doh3: Vec<SocketAddr>,
     /// Certificate chain (PEM) [default: one is created for localhost and the addresses]
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Encrypted")]

@@ -16,7 +16,7 @@ use dnsdyno_executor::experiment::{Stop, Watcher};
 use dnsdyno_plan::Draft;
 use dnsdyno_report::diagnosis;
 use dnsdyno_runner::LocalRunner;
-use dnsdyno_servers::server_of;
+use dnsdyno_servers::{SERVERS, server_of};
 use dnsdyno_settings::{Item, KeeperOptions, Restored, RestoredOutcome, keep, state_folder, undo_left};
 use dnsdyno_text::layout::{NOTHING, Table};
 use dnsdyno_text::{safe, shown, units};
@@ -254,13 +254,13 @@ fn has_file(restored: &[Restored]) -> bool {
 fn print_list(flags: &TuneFlags) -> Outcome {
     let bad = |reason: String| Failure::bad_input(anyhow!("{reason}"));
     let on = On::parse(flags.on.as_deref().unwrap_or("host")).map_err(bad)?;
-    let server =
-        match flags.software.as_deref() {
-            None => None,
-            Some(word) => Some(server_of(word).ok_or_else(|| {
-                bad(format!("`--software {word}`: the catalogue has no server of this name"))
-            })?),
-        };
+    let server = match flags.software.as_deref() {
+        None => None,
+        Some(word) => Some(server_of(word).ok_or_else(|| {
+            let words: Vec<_> = SERVERS.iter().map(|server| server.word).collect();
+            bad(format!("`--software {word}`: no such server; there are {}", words.join(", ")))
+        })?),
+    };
     let (listed, left) = list(server, on, &flags.there());
     left.iter().for_each(|one| print_error(&format!("dnsdyno: left by a tuning that was killed: {one}")));
     if has_file(&left) {

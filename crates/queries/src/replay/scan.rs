@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use dnsdyno_capture::CaptureError;
+use dnsdyno_capture::{CaptureError, SkipReason};
 use dnsdyno_measure::ReplayCounts;
 use dnsdyno_text::units::counted;
 use dnsdyno_wire::peek;
@@ -100,7 +100,11 @@ fn skipped(counts: &ReplayCounts) -> String {
                 .map(|(reason, count)| format!("{count} × {}", reason.words())),
         )
         .collect();
-    if parts.is_empty() { String::new() } else { format!("; it has {}", parts.join(", ")) }
+    let advice = match counts.capture.skipped.of(SkipReason::OtherPort) {
+        0 => "",
+        _ => "; for queries to another port than 53 add --captured-server ADDRESS:PORT",
+    };
+    if parts.is_empty() { String::new() } else { format!("; it has {}{advice}", parts.join(", ")) }
 }
 
 /// The types of a source that is read only once, and all others.

@@ -68,7 +68,7 @@ impl Records {
         if self.files > MOST_FILES {
             return Err(zone_error(&name, format!("more than {MOST_FILES} files include each other")));
         }
-        let cannot_open = |source| SourceError::Open { path: path.to_owned(), source };
+        let cannot_open = |source| SourceError::OpenZone { path: path.to_owned(), source };
         let file = File::open(path).map_err(cannot_open)?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(SourceError::Folder { path: path.to_owned() });

@@ -226,7 +226,7 @@ fn invalid_servers_and_those_of_another_family_are_refused() {
     };
     refused("", &["no server", "-s ADDRESS"]);
     refused("-s 127.0.0.1:99999", &["`127.0.0.1:99999` is not a server", "from 1 to 65535"]);
-    refused("-s 127.0.0.1:0", &["--port must be above 0"]);
+    refused("-s 127.0.0.1:0", &["a port is a number from 1 to 65535"]);
     refused("-s 127.0.0.1:5300 -p 53", &["given twice", "5300", "53", "remove one"]);
     refused(
         "-s ::1 --local-address 127.0.0.1",

@@ -91,8 +91,12 @@ pub(crate) fn capture_of_clients(clients: u8, each: u16) -> Vec<u8> {
 
 /// A capture of these queries, each followed by the response that `answer` gives.
 fn capture(queries: &[Captured], answer: impl Fn(u16) -> Option<Vec<u8>>) -> Vec<u8> {
+    capture_at(SERVER.parse().unwrap(), queries, answer)
+}
+
+/// The same of another server.
+fn capture_at(server: SocketAddr, queries: &[Captured], answer: impl Fn(u16) -> Option<Vec<u8>>) -> Vec<u8> {
     let mut writer = MessageWriter::new(OutputFormat::Pcap, Vec::new()).unwrap();
-    let server = SERVER.parse().unwrap();
     for query in queries {
         let (client, message) = (client_address(query.client), query_message(query.number));
         let mut write = |at_ns: u64, source, destination, bytes: &[u8]| {
@@ -297,6 +301,22 @@ fn what_is_before_a_cut_is_sent_and_the_place_of_the_cut_is_told() {
     work.write("text.pcap", "www.example A\n");
     work.dnsdyno("run -s 127.0.0.1 --replay none.pcap").gives(2).says(&["no query to send"]);
     work.dnsdyno("run -s 127.0.0.1 --replay text.pcap").gives(2).says(&["is not a capture"]);
+}
+
+#[test]
+fn a_capture_of_another_port_is_read_as_the_advice_says() {
+    let work = Workplace::new();
+    let other_port = "192.0.2.53:5353".parse().unwrap();
+    work.write("other.pcap", capture_at(other_port, &traffic(50, 5, 100 * MS), |_| None));
+    let server = responder(Faults::default());
+    let run = format!("run -s {} --replay other.pcap -o run", server.address());
+    work.dnsdyno(&run).gives(2).says(&["50 × other ports", "add --captured-server ADDRESS:PORT"]);
+    work.dnsdyno(&format!("{run} --captured-server 192.0.2.53:5353")).gives(0);
+    assert_eq!(work.record("run").tally().ends.answered, 50);
+    let show = |words| work.dnsdyno(&format!("capture show other.pcap {words}")).gives(0).stdout;
+    assert!(show("").contains("for another port add --port PORT"));
+    let read = show("--port 5353");
+    assert!(read.contains("50 queries") && !read.contains("add --port"), "{read}");
 }
 
 #[test]

@@ -415,7 +415,7 @@ fn what_it_cannot_make_it_says() {
     let cases: &[(&str, &[&str])] = &[
         ("--zones 0", &["--zones", "between 1 and"]),
         ("--zones many", &["many"]),
-        ("--zones 3 --tlds 4", &["--tlds", "at least as many zones"]),
+        ("--zones 3 --tlds 4", &["--tlds 4", "make more zones"]),
         ("--fault lam=1%", &["`lam` is not a fault", "lame-refused"]),
         ("--fault silent=60%,slow=60%", &["one fault at most"]),
         ("--share glue=1%", &["`glue`", "own"]),
