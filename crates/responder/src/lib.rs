@@ -22,6 +22,7 @@
 pub mod answer;
 pub mod book;
 mod config;
+mod departures;
 mod doh;
 pub mod faults;
 mod freshness;
@@ -43,6 +44,7 @@ pub mod zone;
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
 pub use config::{Config, Error};
+pub use departures::{Departures, OverBound};
 pub use faults::{Delay, Faults, Limit, Share, Stall};
 pub use kind::Transport;
 pub use queue::DelayQueue;

@@ -37,6 +37,7 @@ mod settings;
 #[cfg(test)]
 mod several;
 mod stair;
+mod steps;
 mod trend;
 mod trial;
 #[cfg(test)]

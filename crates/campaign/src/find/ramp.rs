@@ -21,9 +21,9 @@ use dnsdyno_text::units;
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{ENOUGH_SENT, Trial, TrialVerdict, is_row_made};
+use super::steps::{finding_of_rows, trials_of_rows};
+use super::trial::{ENOUGH_SENT, Trial, TrialVerdict};
 use crate::step::{Campaign, Request, Step};
 
 /// A ramp.
@@ -110,16 +110,7 @@ impl Ramp {
     }
 
     fn finding(&self) -> Finding {
-        let outcome = self.outcome();
-        let mut notes = self.knees.clone();
-        notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
-        if let Outcome::Capacity { load, .. } = outcome {
-            notes.extend(collapse(&self.trials, load));
-        }
-        let Settings { method, what, .. } = self.settings;
-        let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        let (goals, belief) = (Vec::new(), Vec::new());
-        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
+        finding_of_rows(&self.settings, self.outcome(), self.knees.clone(), &self.trials, self.cut)
     }
 }
 
@@ -134,14 +125,7 @@ impl Campaign for Ramp {
     }
 
     fn learn(&mut self, run: &Digest) {
-        for row in run.rows() {
-            let number = self.trials.len() as u32 + 1;
-            let load = self.settings.rounded(row.asked_qps());
-            let mut step = Trial::of_row(number, load, run, row);
-            let judged = self.settings.criteria.judge_row(run, row, &step, &self.trials);
-            step.judge(judged, run, is_row_made(run, row));
-            self.trials.push(step);
-        }
+        self.trials = trials_of_rows(&self.settings, run);
         let enough = |row: &Row| {
             row.partial_intervals == 0 && row.asked_qps() * row.covered_ns as f64 * 1e-9 >= ENOUGH_QUERIES
         };

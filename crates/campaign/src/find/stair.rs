@@ -6,9 +6,9 @@ use dnsdyno_text::notation::{format_duration_ns, format_rate_qps};
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
-use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Trial, TrialVerdict, is_row_made};
+use super::steps::{finding_of_rows, trials_of_rows};
+use super::trial::{Trial, TrialVerdict};
 use crate::step::{Campaign, Request, Step};
 
 /// A stair.
@@ -64,15 +64,7 @@ impl Stair {
     }
 
     fn finding(&self) -> Finding {
-        let outcome = self.outcome();
-        let mut notes = of_trials(&self.trials, &self.settings.criteria, None);
-        if let Outcome::Capacity { load, .. } = outcome {
-            notes.extend(collapse(&self.trials, load));
-        }
-        let Settings { method, what, .. } = self.settings;
-        let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
-        let (goals, belief) = (Vec::new(), Vec::new());
-        Finding { method, what, criteria, outcome, goals, notes, trials, cut: self.cut, belief }
+        finding_of_rows(&self.settings, self.outcome(), Vec::new(), &self.trials, self.cut)
     }
 }
 
@@ -87,14 +79,7 @@ impl Campaign for Stair {
     }
 
     fn learn(&mut self, run: &Digest) {
-        for row in run.rows() {
-            let number = self.trials.len() as u32 + 1;
-            let load = self.settings.rounded(row.asked_qps());
-            let mut step = Trial::of_row(number, load, run, row);
-            let judged = self.settings.criteria.judge_row(run, row, &step, &self.trials);
-            step.judge(judged, run, is_row_made(run, row));
-            self.trials.push(step);
-        }
+        self.trials = trials_of_rows(&self.settings, run);
         self.is_done = true;
     }
 
