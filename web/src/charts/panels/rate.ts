@@ -48,14 +48,16 @@ function rateOf(run: ShownRun): Panel {
   return { ...RATE, lines };
 }
 
+/** A send-only run awaits no answers, so it has no answered rate beside those of others. */
 function rateOfAll(runs: ShownRun[]): Panel {
-  const lines = runs.flatMap((run, i) => [
+  const answered = runs.filter(({ run }) => !run.send_only);
+  const [title, shown, columns] =
+    answered.length > 0 ? ["Rate answered", answered, ["ends.answered"]] : ["Rate sent", runs, ["ends.sent_only"]];
+  const lines = shown.flatMap((run, i) => [
     ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
-    line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), {
-      dash: dashOf(run.index),
-    }),
+    line(run, run.run.label, columns, colourOf(run), { dash: dashOf(run.index) }),
   ]);
-  return { ...RATE, title: "Rate answered", lines };
+  return { ...RATE, title: shown.length < runs.length ? `${title}, without send-only runs` : title, lines };
 }
 
 /** A loss of a thousandth cannot be seen beside the rate, so it has an axis of its own. */
