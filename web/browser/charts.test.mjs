@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { assertClean, startBrowser } from "./support/browser.mjs";
-import { blankCharts, chartsOf, seriousFindings } from "./support/pages.mjs";
+import { DESK, PHONE, assertClean, startBrowser } from "./support/browser.mjs";
+import { blankCharts, chartsOf, cutTexts, seriousFindings } from "./support/pages.mjs";
 import { KINDS, report } from "./support/records.mjs";
 
 let browser;
@@ -25,6 +25,16 @@ for (const kind of [...KINDS, "unanswered", "closed", "stalled"]) {
     }
   });
 }
+
+test("no label of an axis is cut, wide and narrow", async () => {
+  for (const name of ["udp", "ramp", "stair", "unanswered", "closed"]) {
+    for (const viewport of [DESK, PHONE]) {
+      const page = await browser.open(await report(name), { viewport });
+      assert.deepEqual(await cutTexts(page), [], `${name}, ${viewport.width} px`);
+      await assertClean(page);
+    }
+  }
+});
 
 /** Shows what is behind tabs and disclosures, all at once: the checker passes over what is hidden. */
 function openEverything(page) {

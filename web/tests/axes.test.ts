@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { spread } from "../src/charts/labels";
-import { ceiling, figureTick, linearTicks, logTicks, timeTicks } from "../src/charts/ticks";
+import { bytesTick, ceiling, figureTick, linearTicks, logTicks, timeTicks } from "../src/charts/ticks";
 import { palette, readable } from "../src/charts/theme";
 import { instant } from "../src/format/instants";
 
@@ -43,7 +43,14 @@ describe("ticks of figures", () => {
       expect(ceiling(largest)).toBeLessThan(largest * 1.3);
     }
     expect(ceiling(0)).toBe(1);
-    expect([50_000, 0.5, 25e6].map(figureTick)).toEqual(["50,000", "0.5", "25 M"]);
+  });
+
+  it("have room beside an axis, and the same unit on one of them", () => {
+    expect([50_000, 0.5, 25e6].map((value) => figureTick(value))).toEqual(["50,000", "0.5", "25 M"]);
+    expect(linearTicks(0, 1.6e6, 4).map((at) => figureTick(at, 1.6e6))).toEqual(["0", "0.5 M", "1 M", "1.5 M"]);
+    for (const tick of [figureTick, bytesTick]) {
+      for (let value = 1; value < 1e15; value *= 2.5) expect(tick(Math.round(value)).length).toBeLessThanOrEqual(7);
+    }
   });
 });
 

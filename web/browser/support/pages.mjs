@@ -41,6 +41,28 @@ export async function blankCharts(page) {
   return charts.flatMap(({ chart, shapes, colours, says }) => (shapes >= 3 || colours >= 3 || says !== "" ? [] : [`${chart}: ${colours} colours`]));
 }
 
+/** The texts that canvases draw, axes and labels, and that an edge of their canvas cuts: a line each. */
+export function cutTexts(page) {
+  return page.evaluate(() =>
+    Object.values(window.dnsdynoCharts).flatMap((chart) => {
+      const canvas = chart.element.querySelector("canvas");
+      if (canvas === null) return [];
+      const place = document.createElement("div");
+      place.innerHTML = chart.svg();
+      document.body.append(place);
+      const drawing = place.querySelector("svg > g:last-of-type");
+      const left = place.getBoundingClientRect().left + drawing.transform.baseVal.consolidate().matrix.e;
+      const right = left + canvas.getBoundingClientRect().width;
+      const texts = [...drawing.querySelectorAll("text")];
+      const boxes = texts.map((text) => text.getBoundingClientRect());
+      place.remove();
+      return texts.flatMap(({ textContent }, i) =>
+        boxes[i].left < left - 0.5 || boxes[i].right > right + 0.5 ? [`${chart.id}: ${textContent}`] : [],
+      );
+    }),
+  );
+}
+
 /** A table of the page as texts: its columns with their units, and its rows. `null` where the page has none. */
 export async function tableOf(page, id) {
   const table = page.locator(`table[data-table="${id}"]`);

@@ -32,7 +32,7 @@ export function loadPanels(runs: Run[], scale: Scale = "log"): XYPanel[] | null 
   const common = {
     x: {
       ticks: (low: number, high: number, most: number) =>
-        linearTicks(low, high, most).map((at) => ({ at, text: figureTick(at) })),
+        linearTicks(low, high, most).map((at) => ({ at, text: figureTick(at, high) })),
     },
     xTitle: "asked, queries/s",
     xText: (asked_qps: number) => `asked ${rate(asked_qps)}/s`,
@@ -106,7 +106,7 @@ function answeredPanel(shown: Shown[], x: [number, number], common: Common, knee
     unit: "queries/s, over the rate asked",
     height: 240,
     frame: { x, y: [0, high] },
-    y: { ticks: (low, top, most) => linearTicks(low, top, most).map((at) => ({ at, text: figureTick(at) })) },
+    y: { ticks: (low, top, most) => linearTicks(low, top, most).map((at) => ({ at, text: figureTick(at, top) })) },
     lines,
     ...(knee ? { note: kneeText(knee) } : {}),
     ...common,

@@ -69,10 +69,12 @@ export function hasEndLabels(width: number): boolean {
 }
 
 export function marginsFor(width: number): Margins {
-  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 60, right: 22 };
+  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 60, right: 30 };
 }
 
-const X_AXIS_HEIGHT = 22;
+/** From an axis to its labels. Those of the x axis are so low that its first one is not written over the last one beside it. */
+const LABEL_GAP = { x: 9, y: 6 };
+const X_AXIS_HEIGHT = 25;
 const TICK_SPACE = { x: 72, y: 28 };
 
 export class Plot {
@@ -213,9 +215,9 @@ export class Plot {
         grid: { stroke: () => this.colours.grid, width: 1 },
         ticks: { show: false },
         size: which === "x" ? X_AXIS_HEIGHT : (u) => marginsFor(u.width).left,
-        gap: 6,
+        gap: LABEL_GAP[which],
         splits: (u) => ticks(u).map((tick) => tick.at),
-        values: (u) => ticks(u).map((tick) => tick.text),
+        values: (u) => ticks(u).map((tick) => (which === "x" ? withinEnd(u, tick) : withinMargin(u, tick))),
       };
     };
     const scale = (which: "x" | "y"): uPlot.Scale => ({
@@ -262,6 +264,29 @@ export class Plot {
       },
     };
   }
+}
+
+/** The label of a tick of the x axis; none where it would be cut at the right end of the chart. */
+function withinEnd(u: uPlot, { at, text }: Tick): string {
+  const end = u.bbox.width / uPlot.pxRatio + marginsFor(u.width).right;
+  return u.valToPos(at, "x") + textWidth(text) / 2 <= end ? text : "";
+}
+
+/** The label of a tick of the y axis, which is shortened where it has no room: some names are wide. */
+function withinMargin(u: uPlot, { text }: Tick): string {
+  const room = marginsFor(u.width).left - LABEL_GAP.y;
+  let letters = text.length;
+  while (letters > 1 && textWidth(text.slice(0, letters) + (letters < text.length ? "…" : "")) > room) letters--;
+  return letters < text.length ? `${text.slice(0, letters)}…` : text;
+}
+
+let measuring: CanvasRenderingContext2D | null = null;
+
+/** Of a label of an axis, in CSS pixels. */
+function textWidth(text: string): number {
+  measuring ??= document.createElement("canvas").getContext("2d")!;
+  measuring.font = FONT;
+  return measuring.measureText(text).width;
 }
 
 /** A finger moves the cursor; up and down still scrolls the page. */

@@ -1,6 +1,6 @@
 /** Where an axis has its ticks, and what they are called. */
 import type { TimeLabels } from "./api";
-import { count, rate, setting } from "../format/units";
+import { count, setting } from "../format/units";
 import { instant } from "../format/instants";
 
 /** At most `most` round values (1, 2, 5 times a power of ten) from `low` to `high`. */
@@ -78,10 +78,25 @@ function multiples(low: number, high: number, step: number): number[] {
   return ticks;
 }
 
-/** A tick of a rate or a count: `50,000`, `0.5`; from ten million on `10 M`. */
-export function figureTick(value: number): string {
-  if (value >= 1e7) return `${rate(value / 1e6).replace(/\.0+$/, "")} M`;
-  return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3)));
+const LARGE_UNITS = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+] as const;
+
+/**
+ * A tick of a rate or a count: `50,000`, `0.5`; from a million on `1.5 M`, for which there is room beside an axis. On an
+ * axis that ends at `top`, all ticks have the unit of that.
+ */
+export function figureTick(value: number, top = value): string {
+  const large = LARGE_UNITS.find(([size]) => top >= size);
+  if (large && value !== 0) return `${threeDigits(value / large[0])} ${large[1]}`;
+  return Number.isInteger(value) ? count(value) : threeDigits(value);
+}
+
+/** At most three, without zeros at their end. */
+function threeDigits(figure: number): string {
+  return String(Number(figure.toPrecision(3)));
 }
 
 export function durationTick(ns: number): string {
@@ -90,10 +105,17 @@ export function durationTick(ns: number): string {
 }
 
 export function percentTick(share: number): string {
-  return `${Number((share * 100).toPrecision(3))} %`;
+  return `${threeDigits(share * 100)} %`;
 }
 
+const BYTE_UNITS = [
+  [1e12, "TB"],
+  [1e9, "GB"],
+  [1e6, "MB"],
+  [1e3, "kB"],
+] as const;
+
 export function bytesTick(bytes: number): string {
-  const [unit, name] = bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "kB"] : [1, "B"];
-  return `${Number((bytes / unit).toPrecision(3))} ${name}`;
+  const [unit, name] = BYTE_UNITS.find(([size]) => bytes >= size) ?? [1, "B"];
+  return `${threeDigits(bytes / unit)} ${name}`;
 }

@@ -12,7 +12,7 @@ export interface YAxis {
 }
 
 /** Above and below what is between the axes. */
-const OUTSIDE_HEIGHT = 30;
+const OUTSIDE_HEIGHT = 33;
 
 /** What else than its lines an axis must have room for. */
 export interface Beside {
@@ -36,7 +36,7 @@ export function yAxisFor(panel: Panel, drawn: Float64Array[], beside: Beside = N
   const label = tickOf(panel.scale === "share" ? "share" : (panel.lines[0]?.unit ?? "qps"));
   return {
     range: [0, high],
-    ticks: (low, high, most) => linearTicks(low, high, most).map((at) => ({ at, text: label(at) })),
+    ticks: (low, high, most) => linearTicks(low, high, most).map((at) => ({ at, text: label(at, high) })),
   };
 }
 
@@ -144,7 +144,7 @@ export function roundUp(ns: number): number {
   return (ns <= power ? 1 : ns <= 2 * power ? 2 : ns <= 5 * power ? 5 : 10) * power;
 }
 
-function tickOf(unit: Unit): (value: number) => string {
+function tickOf(unit: Unit): (value: number, top: number) => string {
   return {
     qps: figureTick,
     ns: durationTick,

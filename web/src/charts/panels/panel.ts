@@ -81,7 +81,8 @@ export function text(unit: Unit, value: number, timeout_ns: number): string {
     case "bytes":
       return bytesTick(value);
     case "gauge":
-      return figureTick(value);
+      // A tick has no room for seven digits.
+      return Number.isInteger(value) && value < 1e7 ? count(value) : figureTick(value);
   }
 }
 
