@@ -155,6 +155,22 @@ describe("axes of durations", () => {
   });
 });
 
+describe("a run without any answer", () => {
+  it("has its axis of latencies up to the timeout, and the band above it", async () => {
+    const run = await shownRun({ "latency.p50": ["beyond"], "latency.max": ["beyond"], "ends.timed_out": [9] });
+    for (const [scale, lowest] of [["log", 3e5], ["linear", 0]] as const) {
+      const latency = panelsOf([run], 0, false, "", scale).find(({ id }) => id === "latency")!;
+      const beside = { heat_ns: null, beyond: true, timeout_ns: 3e8, limits: [] };
+      const axis = yAxisFor(latency, [Float64Array.of(Infinity)], beside);
+      const ticks = axis.ticks(...axis.range, 5);
+      expect(axis.range[0]).toBeLessThanOrEqual(lowest);
+      expect(ticks.at(-1)!.text).toBe(">300 ms");
+      expect(ticks.at(-1)!.at).toBeGreaterThan(3e8);
+      expect(ticks.slice(0, -1).every(({ at }) => at < 3e8)).toBe(true);
+    }
+  });
+});
+
 describe("what was expected", () => {
   const expected = (text: string, state: "pass" | "fail", limit: Limit | null) => ({ text, measured: "", state, limit });
   const p99 = (state: "pass" | "fail") => expected("p99<5ms", state, { of: "latency", value: 5e6, slowest: 0.01 });

@@ -51,6 +51,8 @@ const RECIPES = {
   },
   // With the names of sockets, which are long.
   watched: { load: (at) => ["-s", at.udp, "--watch", "auto", ...CONSTANT] },
+  // Its curve goes down to one query in 100,000.
+  many: { load: (at) => ["-s", at.udp, "--rate", "8k", "--for", "2s"], codes: [0, 1] },
   slow: { delay: "20ms", load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],

@@ -28,9 +28,8 @@ export function beyondCounts(window: Window, headline: "response" | "service"): 
 }
 
 export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacity: number): HeatScale | null {
-  const { heat } = window.level;
   const [width, height] = [Math.round(pen.box.width), Math.round(pen.box.height)];
-  if (!heat || width < 1 || height < 1 || window.length === 0) return null;
+  if (width < 1 || height < 1 || window.length === 0) return null;
   const range = heatRange_ns(window);
   const columns = columnsOf(pen, window, width);
   const cells = cellsOf(pen);

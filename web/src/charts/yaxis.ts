@@ -81,7 +81,9 @@ export function shortNames(names: string[]): string[] {
 export function durationAxis(scale: "log" | "linear", drawn: Float64Array[], height: number, beside: Partial<Beside> = {}): YAxis {
   const { heat_ns, beyond, timeout_ns, limits } = { ...NOTHING, ...beside };
   const bandIn = beyond || drawn.some((values) => values.includes(Infinity)) ? height - OUTSIDE_HEIGHT : null;
-  const { range, top } = (scale === "log" ? logRange : linearRange)(drawn, heat_ns, limits, bandIn);
+  // Where nothing was answered, the axis ends at the timeout, above which all queries are.
+  const unanswered_ns = timeout_ns || 1e8;
+  const { range, top } = (scale === "log" ? logRange : linearRange)(drawn, heat_ns, limits, bandIn, unanswered_ns);
   const ticks = scale === "log" ? logTicks : linearTicks;
   // The end of the axis is where the band begins, whose label has no room beside another.
   const last = bandIn === null ? range[1] : scale === "log" ? range[1] * 0.8 : range[1] * 0.97;
@@ -102,7 +104,14 @@ interface DurationRange {
   top: number;
 }
 
-function logRange(drawn: Float64Array[], heat_ns: [number, number] | null, limits: number[], bandIn: number | null): DurationRange {
+/** `end_ns` is that of an axis without figures. */
+function logRange(
+  drawn: Float64Array[],
+  heat_ns: [number, number] | null,
+  limits: number[],
+  bandIn: number | null,
+  end_ns: number,
+): DurationRange {
   let [low, high] = heat_ns ?? [Infinity, 0];
   for (const values of drawn) {
     for (const value of values) {
@@ -111,18 +120,27 @@ function logRange(drawn: Float64Array[], heat_ns: [number, number] | null, limit
       if (value > high) high = value;
     }
   }
-  if (!(high > 0)) [low, high] = [1e5, 1e8];
+  const isEmpty = !(high > 0);
+  if (isEmpty) [low, high] = [end_ns / 1e3, end_ns];
   const near = reachable(limits, [low, high], "log");
-  [low, high] = [roundDown(Math.min(low, ...near)), roundUp(Math.max(high, ...near))];
+  [low, high] = [Math.min(low, ...near), Math.max(high, ...near)];
+  [low, high] = [roundDown(low), isEmpty && high === end_ns ? end_ns : roundUp(high)];
   // A tenth of a decade would look like an event.
   if (high / low < 10) high = low * 10;
   const top = bandIn === null ? high : high * (high / low) ** (BEYOND_HEIGHT / (bandIn - BEYOND_HEIGHT));
   return { range: [low, high], top };
 }
 
-function linearRange(drawn: Float64Array[], heat_ns: [number, number] | null, limits: number[], bandIn: number | null): DurationRange {
-  const reached = highest(drawn, heat_ns?.[1] ?? 0) || 1e8;
-  const high = ceiling(Math.max(reached, ...reachable(limits, [0, reached], "linear")));
+function linearRange(
+  drawn: Float64Array[],
+  heat_ns: [number, number] | null,
+  limits: number[],
+  bandIn: number | null,
+  end_ns: number,
+): DurationRange {
+  const reached = highest(drawn, heat_ns?.[1] ?? 0);
+  const near = reachable(limits, [0, reached || end_ns], "linear");
+  const high = reached > 0 || near.some((limit) => limit > end_ns) ? ceiling(Math.max(reached, ...near)) : end_ns;
   const top = bandIn === null ? high : high * (1 + BEYOND_HEIGHT / (bandIn - BEYOND_HEIGHT));
   return { range: [0, high], top };
 }
