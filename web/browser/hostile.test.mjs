@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
-import { assertClean, startBrowser } from "./support/browser.mjs";
-import { dnsdyno } from "./support/program.mjs";
-import { HOSTILE, made, record, report } from "./support/records.mjs";
+import { DESK, PHONE, assertClean, startBrowser } from "./support/browser.mjs";
+import { dnsdyno, started } from "./support/program.mjs";
+import { HOSTILE, folderOf, made, record, report } from "./support/records.mjs";
 
 let browser;
 before(async () => (browser = await startBrowser()));
@@ -28,6 +28,28 @@ test("markup in every text of a record is shown as text", async () => {
   });
   const file = await made("hostile-texts.html", (path) => dnsdyno(["report", run, "--out", path]));
   await assertText(await browser.open(file));
+});
+
+test("a name and a note of one long word make no page wider than its window, and hide no column of a list", async () => {
+  const folder = await folderOf("long-words", ["long", "udp"]);
+  const served = await started(["serve", folder, "--listen", "127.0.0.1:0"], /(http:\/\/\S+?)\/?\s/);
+  try {
+    for (const place of [await report("long"), await report("long", "udp"), `${served.match[1]}/`]) {
+      for (const viewport of [DESK, PHONE]) {
+        const page = await browser.open(place, { viewport, ready: !place.startsWith("http") });
+        await page.locator("h1").waitFor();
+        const wide = () => document.documentElement.scrollWidth - window.innerWidth;
+        assert.ok((await page.evaluate(wide)) <= 0, `${place} is too wide at ${viewport.width} px`);
+        if (place.startsWith("http") && viewport === DESK) {
+          const answer = await page.locator("tbody .words").first().boundingBox();
+          assert.ok(answer.x + answer.width <= viewport.width, "the last column of the list is seen");
+        }
+        await assertClean(page);
+      }
+    }
+  } finally {
+    await served.stop();
+  }
 });
 
 /** Nothing was run, asked for or put into the page, and the text stands there. */

@@ -57,7 +57,11 @@ const RECIPES = {
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],
   },
+  long: { load: (at) => ["-s", at.udp, "--name", LONG.slice(0, 250), "--note", LONG, ...CONSTANT] },
 };
+
+/** A word without an end, as a note of somebody's hash or path is. */
+const LONG = "n".repeat(300);
 
 /** Text that would run a script, ask for something, or end an element of the page, were it markup. */
 export const HOSTILE =
