@@ -37,7 +37,6 @@ const STILL_LARGER: &[(&str, &str)] = &[
     ("crates/executor/src/experiment/found.rs", "search"),
     ("crates/plan/src/plan.rs", "validate"),
     ("crates/record/src/expect/part.rs", "new"),
-    ("crates/report/src/diagnosis.rs", "verdict"),
     ("crates/responder/src/quic.rs", "new"),
     ("crates/responder/src/stream.rs", "hold"),
     ("crates/screen/src/draw/chart.rs", "fill"),

@@ -147,7 +147,7 @@ impl Campaign for WorkerSearch {
         let Some(count) = self.next_count() else { return };
         let ends = &run.tally().ends;
         let qps = match self.goal {
-            Goal::Answers => rate_qps(ends.answered, run.schedule_ns()),
+            Goal::Answers => rate_qps(ends.answered, run.sending_ns()),
             Goal::Queries | Goal::Rate(_) => {
                 let sent = run.tally().scheduled.saturating_sub(ends.not_sent.total());
                 // What is sent late was not sent in the time of the schedule.

@@ -53,7 +53,10 @@ pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
     if name == "-O" {
         return Some(long_option_of_dnsperf(value.unwrap_or("")));
     }
-    let habit = HABITS.iter().find(|habit| habit.typed == name)?;
+    // Each is about a load.
+    let makes_load =
+        || matches!(first, "run" | "find" | "qualify" | "tune" | "compare" | "experiment" | "demo");
+    let habit = HABITS.iter().find(|habit| habit.typed == name && makes_load())?;
     // What goes on behind the value makes a range or a size of a number, and of nothing else.
     let goes_on = habit.here.split_once("{}").is_some_and(|(_, rest)| !rest.starts_with('`'));
     let is_number = |value: &&str| value.bytes().all(|octet| octet.is_ascii_digit());

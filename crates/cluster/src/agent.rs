@@ -251,7 +251,8 @@ impl Session {
                 let Some(run) = &self.run else { return };
                 match at_once {
                     true => run.control.end(cause_of(how)),
-                    false => run.control.stop(cause_of(how)),
+                    // It may have stopped itself, and others do now.
+                    false => run.control.stop_sending(cause_of(how)),
                 }
             }
             Order::Received => {

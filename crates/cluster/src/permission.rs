@@ -71,6 +71,28 @@ pub enum PermissionError {
         /// What was asked.
         asked: String,
     },
+    /// More before the load, for the answers that are checked under it.
+    #[error(
+        "this agent may send at most {most} queries/s, and its part of the first pass of --check-answers has {asked}: \
+         lower --first-pass-rate"
+    )]
+    FirstPassRate {
+        /// What is allowed.
+        most: String,
+        /// What was asked.
+        asked: String,
+    },
+    /// The same for longer.
+    #[error(
+        "this agent may send for at most {longest}, and the first pass of --check-answers for {asked}: give it \
+         --first-pass-for {longest}"
+    )]
+    FirstPassDuration {
+        /// What is allowed.
+        longest: String,
+        /// What was asked.
+        asked: String,
+    },
     /// A load without a rate.
     #[error(
         "this agent may send at most {most} queries/s, and a closed loop has no such limit: give it a --rate or a \
@@ -143,7 +165,7 @@ impl Permission {
         for target in plan.mix.servers().chain([&plan.target]) {
             self.check_address(target.address.ip(), is_confirmed)?;
         }
-        let share = f64::from(plan.part.workers) / f64::from(plan.part.of.max(1));
+        let first_pass = plan.first_pass.map(|pass| pass.of_part(plan.part));
         if let Some(most) = self.most_qps {
             let peak = |phase: &dnsdyno_plan::Phase| phase.rate_from_qps.max(phase.rate_to_qps);
             let asked = match (&plan.load, plan.load.curve()) {
@@ -152,12 +174,21 @@ impl Permission {
                 _ => None,
             };
             let most_text = format_rate_qps(most);
-            let asked = asked.ok_or_else(|| PermissionError::NoRate { most: most_text.clone() })? * share;
+            let asked = asked.ok_or_else(|| PermissionError::NoRate { most: most_text.clone() })?;
+            let asked = asked * plan.part.fraction();
             if asked > most {
                 return Err(PermissionError::Rate { most: most_text, asked: format_rate_qps(asked) });
             }
+            if let Some(pass) = first_pass.filter(|pass| pass.rate_qps > most) {
+                let asked = format_rate_qps(pass.rate_qps);
+                return Err(PermissionError::FirstPassRate { most: most_text, asked });
+            }
         }
         if let Some(longest_ns) = self.longest_ns {
+            if let Some(pass) = first_pass.filter(|pass| pass.lasts_ns > longest_ns) {
+                let (longest, asked) = (format_duration_ns(longest_ns), format_duration_ns(pass.lasts_ns));
+                return Err(PermissionError::FirstPassDuration { longest, asked });
+            }
             let asked_ns = plan.load.curve().and_then(|curve| curve.duration_ns()).or(plan.stop.duration_ns);
             if asked_ns.is_none_or(|asked_ns| asked_ns > longest_ns) {
                 return Err(PermissionError::Duration {
@@ -259,6 +290,12 @@ mod tests {
         is_refused("outstanding = 10\nfor = \"10s\"", "a closed loop has no such limit");
         is_refused("outstanding = 10\nrate-limit = 900\nfor = \"10s\"", "");
         is_refused("rate = 900\nfor = \"11s\"", "this load lasts 11s");
+        let checked = "rate = 900\nfor = \"10s\"\ncheck-answers = true\nfirst-pass-for = \"10s\"";
+        is_refused(&format!("{checked}\nfirst-pass-rate = 1000"), "");
+        is_refused(&format!("{checked}\nfirst-pass-rate = 1001"), "lower --first-pass-rate");
+        is_refused(&format!("{checked}\nfirst-pass-rate = 2000\nclients = 9\npart = \"1/2\""), "");
+        let longer = checked.replace("first-pass-for = \"10s\"", "first-pass-rate = 900");
+        is_refused(&longer, "for 20s: give it --first-pass-for 10s");
         is_refused("outstanding = 10\nrate-limit = 900\npasses = 2", "this load has no end");
     }
 

@@ -1,7 +1,7 @@
 //! The figures of a run as the originals count them: only answers in time are answers; a query that has no such answer
 //! is lost; a query that a signal ended is neither.
 
-use dnsdyno_measure::{ExactFigures, HandshakeKind, Histogram, Rcodes, Statuses};
+use dnsdyno_measure::{ExactFigures, HandshakeKind, Histogram, Rcodes, Statuses, Tally};
 use dnsdyno_record::Digest;
 
 /// The sums of a run, or of an interval.
@@ -13,10 +13,10 @@ pub(crate) struct Figures {
     pub(crate) interrupted: u64,
     /// Messages that answer no outstanding query: other IDs, second answers, answers after the timeout.
     pub(crate) unexpected: u64,
-    /// Answers by the RCODE in the header.
+    /// Answers in time by the RCODE in the header.
     pub(crate) rcodes: [u64; 16],
-    pub(crate) bytes_sent: u64,
-    pub(crate) bytes_answered: u64,
+    /// The mean length of a query and of an answer, in whole octets.
+    pub(crate) mean_bytes: (u64, u64),
     /// From sending to the answer.
     pub(crate) latency: Durations,
     pub(crate) histogram: Histogram,
@@ -89,9 +89,11 @@ impl Figures {
             lost,
             interrupted: sent.saturating_sub(ends.answered + lost),
             unexpected: digest.arrivals().anomalies.unpaired_total() + ends.answered_late,
-            rcodes: by_header(&tally.rcodes),
-            bytes_sent: tally.bytes_sent,
-            bytes_answered: tally.bytes_answered,
+            rcodes: in_time(tally),
+            mean_bytes: (
+                mean_bytes(tally.bytes_sent, tally.requests),
+                mean_bytes(tally.bytes_answered, tally.rcodes.total()),
+            ),
             latency: Durations::of(&tally.service),
             histogram: tally.service.clone(),
             connections: digest.arrivals().connections.as_deref().map(Connections::of).unwrap_or_default(),
@@ -100,12 +102,6 @@ impl Figures {
 }
 
 impl Figures {
-    /// The mean length of a query and of an answer, in whole octets.
-    pub(crate) fn mean_bytes(&self) -> (u64, u64) {
-        let each = |bytes: u64, count: u64| bytes.checked_div(count).unwrap_or(0);
-        (each(self.bytes_sent, self.sent), each(self.bytes_answered, self.answered))
-    }
-
     /// Answers in a second; 0 in no time.
     pub(crate) fn rate_qps(&self, over_us: u64) -> f64 {
         if over_us == 0 { 0.0 } else { self.answered as f64 * 1e6 / over_us as f64 }
@@ -138,6 +134,17 @@ impl Connections {
         }
         Connections { attempts: counted.opened, successful: latency.count, latency, histogram }
     }
+}
+
+/// Whole octets of each of so many messages; 0 of none.
+pub(crate) fn mean_bytes(bytes: u64, messages: u64) -> u64 {
+    bytes.checked_div(messages).unwrap_or(0)
+}
+
+/// The answers in time. Those that came late count by their RCODE in a tally too.
+fn in_time(tally: &Tally) -> [u64; 16] {
+    let (all, late) = (by_header(&tally.rcodes), by_header(&tally.rcodes_late_or_wrong));
+    std::array::from_fn(|code| all[code].saturating_sub(late[code]))
 }
 
 /// Counts by the four bits in the header of extended RCODEs.

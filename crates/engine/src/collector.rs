@@ -459,7 +459,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             schedule_ns,
             workers: self.workers.len() as u64,
             window: match self.job.load {
-                Load::Closed { outstanding } => u64::from(*outstanding),
+                Load::Closed { outstanding } => self.part().share(*outstanding as usize) as u64,
                 Load::Open { .. } | Load::Limited { .. } | Load::OfSource => 0,
             },
             timeout_ns: self.job.timeout_ns,

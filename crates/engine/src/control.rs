@@ -86,6 +86,12 @@ impl Control {
             self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |asked| Some((asked + 1).min(2)));
     }
 
+    /// Requests to send no more, unless that or more is requested already: of what is no signal, which comes beside one.
+    pub fn stop_sending(&self, cause: StopCause) {
+        let _ = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
+        self.asked.fetch_max(1, Ordering::Relaxed);
+    }
+
     /// Ends the run at once, for this cause if it has no other.
     pub fn end(&self, cause: StopCause) {
         let _ = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
@@ -208,6 +214,22 @@ mod tests {
         });
         assert_eq!(asked, [Asked::Nothing, Asked::StopSending, Asked::EndNow, Asked::EndNow]);
     }
+
+    #[test]
+    fn what_is_no_signal_never_ends_a_run_that_waits_for_responses() {
+        let control = Control::default();
+        control.press();
+        control.stop_sending(StopCause::Condition);
+        assert_eq!((control.asked(), control.cause()), (Asked::StopSending, Some(StopCause::Interrupt)));
+        let control = Control::default();
+        [StopCause::Condition, StopCause::Outstanding]
+            .into_iter()
+            .for_each(|cause| control.stop_sending(cause));
+        assert_eq!((control.asked(), control.cause()), (Asked::StopSending, Some(StopCause::Condition)));
+        control.press();
+        assert_eq!(control.asked(), Asked::EndNow);
+    }
+
     #[test]
     fn the_first_cause_is_kept() {
         let control = Control::default();

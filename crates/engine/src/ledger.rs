@@ -257,6 +257,7 @@ impl Ledger {
         let tally = self.tally(sent_query.intended_ns);
         tally.ends.answered_wrong += 1;
         tally.rcodes.add(rcode, 1);
+        tally.rcodes_late_or_wrong.add(rcode, 1);
         count_response_bytes(tally, bytes);
         count_member(tally, sent_query.member, |member| member.ends.answered_wrong += 1);
         self.arrivals.wrong += 1;
@@ -300,6 +301,7 @@ impl Ledger {
         tally.ends.came_late_after_all(1);
         count_member(tally, sent_query.member, |member| member.ends.came_late_after_all(1));
         tally.rcodes.add(rcode, 1);
+        tally.rcodes_late_or_wrong.add(rcode, 1);
         count_response_bytes(tally, bytes);
     }
 

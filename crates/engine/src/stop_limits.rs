@@ -42,7 +42,7 @@ impl WorkerLimits {
             ScheduleLimit { curve: curve.clone(), end, stride, queries }
         });
         let not_behind_before_ns = if schedule.is_some() { 0 } else { u64::MAX };
-        let outstanding = limits.outstanding.map(|limit| (limit / workers).max(1));
+        let outstanding = limits.outstanding.map(|limit| limit.div_ceil(workers));
         WorkerLimits { schedule, not_behind_before_ns, outstanding, workers }
     }
 

@@ -8,6 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_campaign::find::Method;
 use dnsdyno_campaign::find::report::{FoundTrial, FoundVerdict, ReadFinding, ReadFindingError};
 use dnsdyno_record::{ReadError, read_regular};
 use dnsdyno_report::diagnosis::{
@@ -143,7 +144,9 @@ fn is_absence(error: &io::Error) -> bool {
 fn of_search(folder: &Path, search: &ReadFinding) -> Result<SearchDiagnosis, DiagnoseError> {
     let (trial, why) =
         just_above(search).ok_or_else(|| DiagnoseError::NoTrial { folder: folder.to_owned() })?;
-    let run = run_in(folder, trial.number);
+    // The trials of a stair and of a ramp are steps of one run.
+    let is_one_run = [Method::Stair, Method::Ramp].iter().any(|method| method.name() == search.method);
+    let run = run_in(folder, if is_one_run { 1 } else { trial.number });
     let unmet: Vec<String> =
         trial.unmet.iter().map(|unmet| format!("{} where {}", unmet.measured, unmet.criterion)).collect();
     let unmet = if unmet.is_empty() { String::new() } else { format!(" ({} was asked)", unmet.join(", ")) };

@@ -15,7 +15,7 @@ pub struct Evidence {
     pub schedule_ns: u64,
     /// Workers of the run; 0 in a record of before it was written.
     pub workers: u64,
-    /// Queries that a closed loop keeps outstanding, over all workers; 0 in every other load.
+    /// Queries that a closed loop keeps outstanding, over all workers of this process; 0 in every other load.
     pub window: u64,
     /// Timeout of a query, in nanoseconds; 0 in a record of before it was written.
     pub timeout_ns: u64,
@@ -75,6 +75,14 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// How long queries of a schedule were still sent after its end, in nanoseconds: the window held them back, their
+    /// clients were busy, or the host was too slow. 0 where it is too little to tell.
+    pub fn overrun_ns(&self) -> u64 {
+        let overrun_ns = self.scheduled_until_ns.saturating_sub(self.schedule_ns);
+        let allowed_ns = (self.schedule_ns / OVERRUN_PART).max(OVERRUN_NS);
+        if self.open_loop && overrun_ns > allowed_ns { overrun_ns } else { 0 }
+    }
+
     /// Adds what is known of another generator that has made a part of the same load: shares and instants are those of
     /// the worse one.
     pub fn join(&mut self, other: &Evidence) {
@@ -86,12 +94,11 @@ impl Evidence {
         larger(&mut self.scheduled_until_ns, other.scheduled_until_ns);
         larger(&mut self.lasted_ns, other.lasted_ns);
         larger(&mut self.timeout_ns, other.timeout_ns);
-        // That of the whole load, which each generator knows.
-        larger(&mut self.window, other.window);
         larger(&mut self.reader_waited_ns, other.reader_waited_ns);
         larger(&mut self.last_local_port, other.last_local_port);
         larger(&mut self.partial_intervals, other.partial_intervals);
         more(&mut self.workers, other.workers);
+        more(&mut self.window, other.window);
         more(&mut self.socket_drops, other.socket_drops);
         more(&mut self.fragments, other.fragments);
         more(&mut self.interface_send_drops, other.interface_send_drops);
@@ -120,6 +127,12 @@ impl Evidence {
         self.neighbours.extend(more);
     }
 }
+
+/// The part of the schedule by which its end may be late: the rate is then off by as much.
+const OVERRUN_PART: u64 = 100;
+
+/// A shorter delay of the last query is that of one wakeup, not of the load.
+const OVERRUN_NS: u64 = 10_000_000;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it a reference")]
 fn is_zero(number: &u64) -> bool {

@@ -40,7 +40,10 @@ impl OwnShare {
         let with_server_ns = answered_ns + wrong_ns + lost as f64 * evidence.timeout_ns as f64;
         let queries = tally.ends.answered + wrong + lost;
         let departed_ns = departure_ns(arrivals) * queries as f64;
-        let whole_ns = evidence.window as f64 * evidence.schedule_ns as f64;
+        // A client pauses where its connections fail: meanwhile its part of the window is with nobody.
+        let of_client = evidence.window as f64 / evidence.sockets.max(1) as f64;
+        let paused_ns = arrivals.connections.as_ref().map_or(0, |all| all.paused_ns) as f64 * of_client;
+        let whole_ns = (evidence.window as f64 * evidence.schedule_ns as f64 - paused_ns).max(1.0);
         let share = |with_server_ns: f64| (1.0 - with_server_ns / whole_ns).clamp(0.0, 1.0);
         (queries >= ROUNDS * evidence.window).then(|| OwnShare {
             least: share(with_server_ns),
@@ -108,6 +111,19 @@ mod tests {
     fn a_query_with_a_wrong_answer_was_with_the_server_as_long_as_the_others() {
         let (half, all) = (with_wrong(40_000, 0, 10_000), with_wrong(50_000, 0, 50_000));
         assert!((half.least - 0.5).abs() < 1e-6 && all.least.abs() < 1e-6, "{half:?} {all:?}");
+    }
+
+    #[test]
+    fn a_client_that_pauses_because_its_connections_fail_is_not_our_share() {
+        let mut arrivals = Arrivals::default();
+        // Both clients, for half of the second.
+        arrivals.connections_mut().paused_ns = 1_000_000_000;
+        let evidence = Evidence { window: 10, sockets: 2, schedule_ns: 1_000_000_000, ..Evidence::default() };
+        let mut tally = Tally::new(1);
+        (0..50_000).for_each(|_| tally.service.record(100_000));
+        tally.ends.answered = 50_000;
+        let share = OwnShare::of(&tally, &arrivals, &evidence).unwrap();
+        assert!(share.least.abs() < 1e-6, "{share:?}");
     }
 
     #[test]

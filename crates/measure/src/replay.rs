@@ -76,6 +76,24 @@ counters! {
 }
 
 impl AnswerChecks {
+    /// The checks of two generators of one load. Each has asked the same questions before it, and the figures of these
+    /// are those of the one that has learned more.
+    pub fn joined(self, other: AnswerChecks) -> AnswerChecks {
+        let (more, less) = match self.questions_known >= other.questions_known {
+            true => (self, other),
+            false => (other, self),
+        };
+        AnswerChecks {
+            right: more.right.saturating_add(less.right),
+            wrong: more.wrong.saturating_add(less.wrong),
+            not_checked_changing: more.not_checked_changing.saturating_add(less.not_checked_changing),
+            not_checked_unanswered: more.not_checked_unanswered.saturating_add(less.not_checked_unanswered),
+            not_checked_not_asked: more.not_checked_not_asked.saturating_add(less.not_checked_not_asked),
+            not_checked_truncated: more.not_checked_truncated.saturating_add(less.not_checked_truncated),
+            ..more
+        }
+    }
+
     /// Answers under load that were compared.
     pub fn checked(&self) -> u64 {
         self.right.saturating_add(self.wrong)

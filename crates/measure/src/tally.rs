@@ -27,6 +27,8 @@ counters! {
         pub ends: Ends,
         /// Queries answered, in time or late, rightly or wrongly, by extended RCODE.
         pub rcodes: Rcodes,
+        /// Those of them that were late or wrong.
+        pub rcodes_late_or_wrong: Rcodes,
         /// By query type, in the order of the plan's table of types.
         #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_TYPES>")]
         pub types: Vec<TypeCount>,

@@ -92,11 +92,10 @@ fn met(evidence: &Evidence) -> impl Iterator<Item = Warning> {
 /// Whether the load took longer than its schedule. A full window that held queries back is the user's, and what it does
 /// to the load is in the figures.
 fn sends_behind(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
-    let Evidence { schedule_ns, scheduled_until_ns, .. } = *evidence;
-    let behind_ns = scheduled_until_ns.saturating_sub(schedule_ns);
-    let allowed_ns = (schedule_ns / BEHIND_PART).max(BEHIND_NS);
-    let is_behind = evidence.open_loop && sum.held_back == 0 && behind_ns > allowed_ns;
-    is_behind.then_some(Warning::SendsBehind { behind_ns, schedule_ns })
+    let (behind_ns, schedule_ns) = (evidence.overrun_ns(), evidence.schedule_ns);
+    let connection_waits = evidence.connection_waits;
+    let is_behind = behind_ns > 0 && sum.held_back == 0;
+    is_behind.then_some(Warning::SendsBehind { behind_ns, schedule_ns, connection_waits })
 }
 
 /// Whether bursts of ours have made a large part of the loss.
@@ -177,12 +176,6 @@ const STARVED_WAIT_SHARE: f64 = 0.1;
 
 /// A query that is so late is told in any run: it is a stop of the generator, not its jitter.
 const VERY_LATE_NS: u64 = 10_000_000;
-
-/// The part of the schedule by which its end may be late: the rate is then off by as much.
-const BEHIND_PART: u64 = 100;
-
-/// A shorter delay of the last query is that of one wakeup, not of the load.
-const BEHIND_NS: u64 = 10_000_000;
 
 /// Fewer lost queries are chance.
 const FEWEST_LOST: u64 = 10;
@@ -350,6 +343,9 @@ mod tests {
         let mut sum = sum_with_lateness(2_000);
         assert_eq!(names(&sum, &behind(1_009_000_000)).0, [""; 0]);
         assert_eq!(names(&sum, &behind(1_020_000_000)).0, ["sends_behind"]);
+        let busy = Evidence { connection_waits: 7, ..behind(1_020_000_000) };
+        let doubts = verdict(&sum, &Arrivals::default(), &busy).doubts;
+        assert!(doubts.len() == 1 && doubts[0].advice().contains("add --clients"), "{doubts:?}");
         sum.held_back = 1;
         assert_eq!(names(&sum, &behind(1_020_000_000)).0, [""; 0]);
     }

@@ -26,6 +26,9 @@ pub enum Warning {
         behind_ns: u64,
         /// Time over which queries were due.
         schedule_ns: u64,
+        /// How often a due query found the connections of all clients in use.
+        #[serde(default)]
+        connection_waits: u64,
     },
     /// Queries that were sent late, in bursts, were lost more often than those sent in time.
     BurstsLost {
@@ -235,9 +238,7 @@ impl Warning {
             Warning::SendsLate { .. } => {
                 "give the generator CPUs of its own, add --workers, or lower the rate"
             }
-            Warning::SendsBehind { .. } => {
-                "this host cannot make this load in time: add --workers or CPUs, or lower the rate"
-            }
+            Warning::SendsBehind { connection_waits, .. } => if_behind(*connection_waits),
             Warning::BurstsLost { .. } => {
                 "the server got them at once, which the schedule does not ask for: give the generator CPUs of its own, \
                  and repeat the run"
@@ -302,6 +303,14 @@ impl Warning {
     }
 }
 
+/// What can be done about a load that is behind its schedule, after so many waits for clients.
+const fn if_behind(connection_waits: u64) -> &'static str {
+    match connection_waits {
+        0 => "this host cannot make this load in time: add --workers or CPUs, or lower the rate",
+        _ => "queries waited for clients whose connections were in use: add --clients, or lower the rate",
+    }
+}
+
 /// The sentence of a summary: the figure, then the advice.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -315,7 +324,7 @@ fn figures(warning: &Warning) -> String {
     let packets = |number: &u64| counted(*number, "packet", "packets");
     match warning {
         Warning::SendsLate { p99_lateness_ns, longest_ns } => sends_late(*p99_lateness_ns, *longest_ns),
-        Warning::SendsBehind { behind_ns, schedule_ns } => {
+        Warning::SendsBehind { behind_ns, schedule_ns, .. } => {
             let schedule = duration(*schedule_ns);
             format!("sends behind: the load of {schedule} took {} longer to send", duration(*behind_ns))
         }
@@ -481,7 +490,7 @@ mod tests {
     fn a_warning_is_written_under_its_name_and_read_back() {
         for warning in [
             Warning::SendsLate { p99_lateness_ns: 3_100_000, longest_ns: 50_000_000 },
-            Warning::SendsBehind { behind_ns: 90_000_000, schedule_ns: 2_000_000_000 },
+            Warning::SendsBehind { behind_ns: 90_000_000, schedule_ns: 2_000_000_000, connection_waits: 0 },
             Warning::BurstsLost { lost: 730, of: 1_000 },
             Warning::OwnShare { share: 0.31 },
             Warning::ReaderBehind { waits: 3, waited_ns: 40_000_000 },

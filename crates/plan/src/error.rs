@@ -87,6 +87,9 @@ pub enum PlanError {
         /// The highest value allowed.
         max: String,
     },
+    /// A limit of less than a query in a second.
+    #[error("--rate-limit must be at least 1: for fewer queries use --rate, such as --rate 0.5")]
+    SlowLimit,
     /// A weight of a member that gives it no share.
     #[error("weight: {0}")]
     BadWeight(String),

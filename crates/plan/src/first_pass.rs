@@ -4,6 +4,7 @@ use dnsdyno_text::notation::{format_duration_ns, parse_duration_ns, parse_rate_q
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::part::Part;
 use crate::values::{filled, limited};
 
 /// The passes through the questions of a source before the load.
@@ -25,6 +26,11 @@ impl FirstPass {
         let lasts_ns = filled("first-pass-for", &mut draft.first_pass_for, "20s", parse_duration_ns)?;
         limited("first-pass-for", lasts_ns, SECOND_NS / 10..=3_600 * SECOND_NS, format_duration_ns)?;
         Ok(Some(FirstPass { rate_qps, lasts_ns }))
+    }
+
+    /// That of one of the processes that make the load together: each asks all questions, at its share of the rate.
+    pub fn of_part(self, part: Part) -> FirstPass {
+        FirstPass { rate_qps: self.rate_qps * part.fraction(), ..self }
     }
 
     /// How many of so many questions are asked, and how often each: more often where there is time, because answers

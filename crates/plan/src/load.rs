@@ -101,7 +101,12 @@ fn constant(draft: &Draft, stop: Stop) -> Result<Shape, PlanError> {
 
 fn rate_limit_qps(draft: &Draft) -> Result<Option<f64>, PlanError> {
     let limit = read("rate-limit", &draft.rate_limit, parse_rate_qps)?;
-    if limit == Some(0.0) { Err(PlanError::Zero { option: "rate-limit" }) } else { Ok(limit) }
+    // A worker divides time into seconds.
+    match limit {
+        Some(0.0) => Err(PlanError::Zero { option: "rate-limit" }),
+        Some(limit) if limit < 1.0 => Err(PlanError::SlowLimit),
+        limit => Ok(limit),
+    }
 }
 
 fn ramp(draft: &Draft) -> Result<Shape, PlanError> {

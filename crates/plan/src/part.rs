@@ -44,6 +44,11 @@ impl Part {
         self.workers == self.of
     }
 
+    /// The share of the load that this process makes.
+    pub fn fraction(self) -> f64 {
+        f64::from(self.workers) / f64::from(self.of.max(1))
+    }
+
     /// The number of a worker of this process among all workers.
     pub fn worker(self, own: u32) -> u32 {
         self.first.saturating_add(own)

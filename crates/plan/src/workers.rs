@@ -85,7 +85,16 @@ impl Workers {
         let usual_workers = usual_workers.clamp(1, PORTS_OF_AN_ADDRESS);
         let requested = part.map_or(wanted.unwrap_or(usual_workers), |part| part.of as usize);
         let (mut workers, mut notes) = (requested, Vec::new());
-        let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
+        // A worker sends a query in a second at the least.
+        let rate_limit = match load {
+            Load::Limited { most_qps, .. } => Some(*most_qps as usize),
+            _ => None,
+        };
+        let limits = [
+            ("clients", draft.clients),
+            ("outstanding", window.map(|window| window as usize)),
+            ("rate-limit", rate_limit),
+        ];
         for (limited_by, limit) in limits {
             part.map_or(Ok(()), |part| part.check(limited_by, limit))?;
             let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };

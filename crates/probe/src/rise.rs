@@ -66,10 +66,12 @@ fn rise(before: u64, now: u64) -> u64 {
     now.checked_sub(before).or_else(|| wrapped(before, now)).unwrap_or(0)
 }
 
-/// The rise of a counter of 32 bits that has begun again with 0 because it was full.
+/// The rise of a counter of 32 bits that has begun again with 0 because it was full, or of a sum with one such counter,
+/// as those of the CPUs are.
 fn wrapped(before: u64, now: u64) -> Option<u64> {
     const RANGE: u64 = 1 << 32;
-    ((RANGE / 4 * 3..RANGE).contains(&before) && now < RANGE / 4).then(|| now + RANGE - before)
+    let fall = before.checked_sub(now)?;
+    (RANGE / 4 * 3..RANGE).contains(&fall).then(|| RANGE - fall)
 }
 
 #[cfg(test)]
@@ -116,5 +118,9 @@ mod tests {
         let mut rise = Rise::default();
         rise.begin(&reading(&[("a", u64::from(u32::MAX) - 4)]));
         assert_eq!(rises(&mut rise, &[("a", 5)]), (vec![10], false));
+        // A sum of those of two CPUs, of which one wraps.
+        let mut rise = Rise::default();
+        rise.begin(&reading(&[("a", u64::from(u32::MAX) - 4 + 2_000_000_000)]));
+        assert_eq!(rises(&mut rise, &[("a", 5 + 2_000_000_000)]), (vec![10], false));
     }
 }

@@ -248,7 +248,10 @@ impl Thread {
         match message {
             Message::Samples(index, samples) => {
                 self.total.get_or_insert_default().merge(&samples);
-                self.waiting.entry(index).or_default().merge(&moved(samples));
+                // What rose over the whole run is not of the interval in which it was read.
+                if !self.is_seldom {
+                    self.waiting.entry(index).or_default().merge(&moved(samples));
+                }
                 self.known_to = self.known_to.max(index + 1);
             }
             Message::Nothing(index) => self.known_to = self.known_to.max(index + 1),

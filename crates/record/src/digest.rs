@@ -205,9 +205,16 @@ impl Digest {
         self.sum.as_ref().map_or(self.merged.to_ns, |sum| sum.to_ns)
     }
 
-    /// Time over which queries were due: the divisor of average rates.
+    /// Time over which queries were due.
     pub fn schedule_ns(&self) -> u64 {
         self.sum.as_ref().map_or(self.merged.due_to_ns, |sum| sum.schedule_ns)
+    }
+
+    /// Time over which queries were due, and after it those that had been held back were sent: the divisor of average
+    /// rates.
+    pub fn sending_ns(&self) -> u64 {
+        let overrun_ns = self.sum.as_ref().map_or(0, |sum| sum.evidence.overrun_ns());
+        self.schedule_ns().saturating_add(overrun_ns)
     }
 
     /// What ended the run, where known.

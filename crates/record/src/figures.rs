@@ -35,7 +35,7 @@ pub fn longest(latency: Latency<'_>) -> Option<Quantile> {
 /// [lacks](is_partial) a part.
 pub fn run_rate(digest: &Digest, count: u64) -> Option<f64> {
     let asked_qps = digest.rows().iter().map(Row::asked_qps).fold(0.0, f64::max);
-    let rate = rate_qps(count, digest.schedule_ns());
+    let rate = rate_qps(count, digest.sending_ns());
     (carries_a_rate(digest) && !is_partial(digest)).then(|| not_above(asked_qps, rate))
 }
 
@@ -43,6 +43,12 @@ pub fn run_rate(digest: &Digest, count: u64) -> Option<f64> {
 /// queries a second.
 pub fn carries_a_rate(digest: &Digest) -> bool {
     digest.schedule_ns() >= RATE_NEEDS_NS && digest.tally().scheduled >= RATE_NEEDS_QUERIES
+}
+
+/// Whether there were responses, and all were REFUSED or SERVFAIL: then the figures are those of an error.
+pub fn are_only_refusals(tally: &Tally) -> bool {
+    const REFUSALS: [u16; 2] = [2, 5];
+    tally.rcodes.total() > 0 && tally.rcodes.iter().all(|(code, _)| REFUSALS.contains(&code))
 }
 
 /// Whether the part of an agent is missing in an interval of the run: what is there is not the rate of the load.

@@ -72,10 +72,22 @@ fn loss(tally: &Tally) -> f64 {
     }
 }
 
-/// How the queue has grown in a run with one rate.
+/// How the queue has grown in a run with one rate: at the server, or before it where queries were held back until after
+/// the end of the schedule.
 pub fn growth_of_run(digest: &Digest) -> Option<Growth> {
     let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
-    growth(&digest.rows().iter().map(point).collect::<Vec<_>>())
+    let at_server = growth(&digest.rows().iter().map(point).collect::<Vec<_>>());
+    let within_ns = digest.schedule_ns();
+    let held_back = Growth { by_ns: digest.sending_ns().saturating_sub(within_ns), within_ns };
+    at_server.or(held_back.without(0))
+}
+
+/// How the queue has grown up to each row of a ramp, within the time of the rows before it that are needed to tell.
+pub fn growth_of_ramp(digest: &Digest) -> Vec<Option<Growth>> {
+    let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
+    let points: Vec<Point> = digest.rows().iter().map(point).collect();
+    let until = |at: usize| points.get((at + 1).checked_sub(LEAST_POINTS)?..=at).and_then(growth);
+    (0..points.len()).map(until).collect()
 }
 
 /// How the queue has grown in a step, from the parts of it that its row has.
@@ -88,7 +100,7 @@ pub fn growth_of_step(header: &Header, row: &Row) -> Option<Growth> {
 /// `None` where it is steady, or where there are too few points to tell.
 fn growth(points: &[Point]) -> Option<Growth> {
     let points: Vec<&Point> = points.iter().filter(|point| point.answered > 0).collect();
-    let quarter = points.len() / 4;
+    let quarter = points.len() / LEAST_POINTS;
     if quarter == 0 {
         return None;
     }
@@ -107,6 +119,9 @@ fn growth(points: &[Point]) -> Option<Growth> {
     (by_ns > within_ns as f64 * TOO_LITTLE && grows_on).then_some(Growth { by_ns: by_ns as u64, within_ns })
 }
 
+/// With fewer points it is not known whether a queue grows.
+const LEAST_POINTS: usize = 4;
+
 /// A rate is held where at most this share of its queries was lost.
 pub const HELD_LOSS: f64 = 0.001;
 
@@ -118,7 +133,7 @@ const TOO_LITTLE: f64 = 0.003;
 mod tests {
     use super::*;
     use crate::Interval;
-    use crate::sample::{SECOND, header, interval};
+    use crate::sample::{SECOND, header, interval, sum};
 
     const MS: u64 = 1_000_000;
 
@@ -182,6 +197,38 @@ mod tests {
         digest.interval(&interval(0, 1_000, 2));
         let lost = Load::of_run(&digest);
         assert_eq!((lost.loss, lost.is_held()), (0.002, false));
+    }
+
+    #[test]
+    fn a_rate_whose_queries_were_held_back_until_after_its_end_is_not_held() {
+        let mut digest = run(&[1, 1]);
+        let evidence = |scheduled_until_ns| dnsdyno_measure::Evidence {
+            open_loop: true,
+            schedule_ns: 2 * SECOND,
+            scheduled_until_ns,
+            ..Default::default()
+        };
+        let ended = |digest: &mut Digest, until_ns| {
+            digest.sum(&crate::Sum {
+                tally: digest.tally().clone(),
+                schedule_ns: 2 * SECOND,
+                evidence: evidence(until_ns),
+                ..sum()
+            });
+        };
+        ended(&mut digest, 2 * SECOND + 5 * MS);
+        assert_eq!((digest.sending_ns(), growth_of_run(&digest)), (2 * SECOND, None));
+        ended(&mut digest, 5 * SECOND);
+        assert_eq!(digest.sending_ns(), 5 * SECOND);
+        assert_eq!(growth_of_run(&digest).map(Growth::ns_per_s), Some(1_500 * MS));
+    }
+
+    #[test]
+    fn a_ramp_holds_its_rates_until_the_latency_rises_on() {
+        let digest = run(&[1, 1, 1, 1, 1, 60, 160, 300, 450]);
+        let growths = growth_of_ramp(&digest);
+        let is_held: Vec<bool> = growths.iter().map(Option::is_none).collect();
+        assert_eq!(is_held, [true, true, true, true, true, true, true, false, false]);
     }
 
     #[test]

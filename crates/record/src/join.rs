@@ -12,8 +12,8 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{
-    Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Truncated, Watched,
-    add_explanations,
+    AnswerChecks, Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Truncated,
+    Watched, add_explanations,
 };
 
 use crate::figures::rate_qps;
@@ -265,10 +265,7 @@ impl Join {
             all.merge(&more);
             all
         });
-        let answer_checks = sums().filter_map(|sum| sum.answer_checks).reduce(|mut all, more| {
-            all.merge(&more);
-            all
-        });
+        let answer_checks = sums().filter_map(|sum| sum.answer_checks).reduce(AnswerChecks::joined);
         Sum {
             to_ns,
             arrivals: self.arrivals,

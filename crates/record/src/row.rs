@@ -152,10 +152,11 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Header {
-    /// Whether each row is a phase of the load: where there are several, and no interval belongs to two.
+    /// Whether each row is a phase of the load: where there are several with a rate each, and no interval belongs to two.
     pub(crate) fn rows_are_phases(&self) -> bool {
         let interval_ns = self.interval_ns.max(1);
-        (2..=MAX_PHASE_ROWS).contains(&self.phases.len())
+        !self.has_slopes
+            && (2..=MAX_PHASE_ROWS).contains(&self.phases.len())
             && self.phases.iter().all(|phase| phase.from_ns.is_multiple_of(interval_ns))
     }
 

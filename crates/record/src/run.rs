@@ -50,6 +50,9 @@ pub struct Header {
     pub types: Vec<u16>,
     /// The parts of the load that a summary shows separately, in order.
     pub phases: Vec<Phase>,
+    /// Whether the rate changes within a phase, by more than a tenth of the highest: then no row is a phase.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_slopes: bool,
     /// The server, as the user gave it.
     pub target: String,
     /// The address that the queries were sent to.
@@ -126,6 +129,7 @@ impl Default for Header {
             headline: Headline::Service,
             types: Vec::new(),
             phases: Vec::new(),
+            has_slopes: false,
             target: String::new(),
             address: SocketAddr::from(([127, 0, 0, 1], 53)),
             transport: "udp".to_owned(),

@@ -116,17 +116,21 @@ impl RunWriter {
     /// # Errors
     /// A line could not be written: it is kept, and retried with the next one.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
-        if self.queue.unsaved().lines == 0 {
-            self.report_dropped(interval.from_ns)?;
-        }
+        let reported = match self.queue.unsaved().lines {
+            0 => self.report_dropped(interval.from_ns),
+            _ => Ok(()),
+        };
         let which = self.digest.header.group_of(interval);
-        if which != self.group.which {
-            let ended = self.end_group(which);
-            self.kept(ended)?;
-        }
+        let ended = match which == self.group.which {
+            true => Ok(()),
+            false => self.end_group(which),
+        };
+        let ended = self.kept(ended);
+        // Whatever failed above is retried, and the interval is kept.
         self.digest.interval(interval);
         self.group.row(&self.digest.header.row_of(interval));
-        self.push(line::encode_interval(&self.digest.header, interval))
+        let pushed = self.push(line::encode_interval(&self.digest.header, interval));
+        reported.and(ended).and(pushed)
     }
 
     /// Writes an event.
@@ -332,11 +336,12 @@ const KEPT_LIMIT_BYTES: u64 = 64 << 20;
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use dnsdyno_measure::{Arrivals, Evidence, Tally};
+    use dnsdyno_measure::{Arrivals, Tally};
 
     use super::*;
+    use crate::sample::sum;
     use crate::small_disk::SmallDisk;
-    use crate::{Ended, FORMAT, Line};
+    use crate::{FORMAT, Line};
 
     fn header() -> Header {
         Header {
@@ -365,32 +370,6 @@ mod tests {
             tally,
             arrivals,
             workers: Vec::new(),
-            watched: Vec::new(),
-        }
-    }
-
-    fn sum() -> Sum {
-        Sum {
-            agents: Vec::new(),
-            to_ns: 9,
-            tally: Tally::new(0),
-            arrivals: Arrivals::default(),
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            ended: Ended::ByTime,
-            evidence: Evidence::default(),
-            late_after_settled: 0,
-            last_answer_ns: None,
-            workers: Vec::new(),
-            schedule_ns: 9,
-            passes: 1.0,
-            interface: None,
-            queries_per_client: Vec::new(),
-            explanations: Vec::new(),
-            truncated: None,
-            replay: None,
-            answers: None,
-            answer_checks: None,
             watched: Vec::new(),
         }
     }
@@ -433,6 +412,20 @@ mod tests {
         writer.finish(&sum()).unwrap();
         assert!(writer.unsaved().is_nothing());
         assert_eq!(lines_on(&disk), ["0", "1", "2", "sum"]);
+    }
+
+    #[test]
+    fn an_interval_that_begins_a_group_is_kept_where_the_write_before_it_has_failed() {
+        let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
+        let first_of_second_group = crate::row::GROUP_INTERVALS;
+        (0..first_of_second_group).for_each(|index| drop(write_and_wait(&mut writer, index)));
+        write_and_wait(&mut writer, first_of_second_group).unwrap_err();
+        disk.lock().unwrap().capacity = usize::MAX;
+        write_and_wait(&mut writer, first_of_second_group + 1).unwrap();
+        writer.finish(&sum()).unwrap();
+        let lines = lines_on(&disk);
+        assert_eq!(lines.len() as u64, first_of_second_group + 3);
+        assert_eq!(lines[first_of_second_group as usize], first_of_second_group.to_string());
     }
 
     #[test]

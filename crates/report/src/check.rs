@@ -1,5 +1,6 @@
 //! What the server answered before the load, in lines.
 
+use dnsdyno_record::figures::are_only_refusals;
 use dnsdyno_record::{Check, Digest, TlsCheck};
 use dnsdyno_wire::rcode_name;
 
@@ -73,8 +74,9 @@ pub(crate) fn refusals(digest: &Digest) -> Option<String> {
 
 /// The RCODEs of a run whose responses were all refusals: `REFUSED or SERVFAIL`.
 pub(crate) fn only_refusals(digest: &Digest) -> Option<String> {
-    let codes: Vec<_> = digest.tally().rcodes.iter().map(|(code, _)| rcode_name(code)).collect();
-    are_refusals(codes.iter().map(AsRef::as_ref)).then(|| codes.join(" or "))
+    let tally = digest.tally();
+    let codes = || tally.rcodes.iter().map(|(code, _)| rcode_name(code)).collect::<Vec<_>>();
+    are_only_refusals(tally).then(|| codes().join(" or "))
 }
 
 /// Whether there are names of RCODEs, and all are refusals.

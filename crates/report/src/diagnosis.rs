@@ -40,6 +40,7 @@ use timeline::Timeline;
 use tracks::Track;
 use words::{Described, verdict_of};
 
+use crate::check::only_refusals;
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted};
 
@@ -81,7 +82,7 @@ impl<'a> Diagnoser<'a> {
 
     fn finish(self) -> Diagnosis {
         let Diagnoser { digest, sources, tracks, timeline } = self;
-        let timeline = timeline.finish();
+        let timeline = timeline.finish(&sources, &tracks);
         let mut losses = Losses::of(&timeline);
         let checked = cross_check(digest, &sources);
         let found: Vec<Explanation> = rules()
@@ -119,7 +120,14 @@ impl<'a> Diagnoser<'a> {
         };
         let generator: Vec<_> = digest.warnings().iter().map(|warning| safe(&warning.to_string())).collect();
         let unexplained = losses.left().saturating_sub(on_path);
-        let verdict = verdict(&generator, &findings, &trouble, sources.is_watched(), lost, timeline.words());
+        let mut verdict = match findings.is_empty() && trouble.unanswered == 0 && trouble.slow_intervals == 0
+        {
+            true => nothing_to_explain(digest, &trouble),
+            false => verdict(&findings, &trouble, sources.is_watched(), lost, timeline.words()),
+        };
+        if !generator.is_empty() {
+            verdict.insert_str(0, "Rate and loss are in doubt. ");
+        }
         Diagnosis {
             verdict,
             watched: sources.is_watched(),
@@ -189,19 +197,35 @@ fn lost_on_path(described: &Described<'_>, found: &[Explanation], lost_on_path: 
     })
 }
 
+/// That there is nothing to explain, as far as the record can tell.
+fn nothing_to_explain(digest: &Digest, trouble: &Trouble) -> String {
+    let cut = if digest.is_complete() || digest.in_progress { "" } else { " The record is incomplete." };
+    if digest.header.send_only {
+        return format!("No response was awaited (--send-only): nothing is known of lost queries.{cut}");
+    }
+    if trouble.due == 0 {
+        return format!("No query has ended: nothing is known of the server.{cut}");
+    }
+    match only_refusals(digest) {
+        Some(names) => format!(
+            "No query was lost, but every response was {names}: the figures are those of this error, not of answers.\
+             {cut}"
+        ),
+        None => {
+            format!("No query was lost, and no interval was slow: there is nothing to explain.{cut}")
+        }
+    }
+}
+
 fn verdict(
-    generator: &[String],
     findings: &[Finding],
     trouble: &Trouble,
     is_watched: bool,
     lost: (&str, &str),
     slow: (&str, &str),
 ) -> String {
-    let of_findings = match findings {
+    match findings {
         [first, ..] => verdict_of(first, lost, slow),
-        [] if trouble.unanswered == 0 && trouble.slow_intervals == 0 => {
-            "No query was lost, and no interval was slow: there is nothing to explain.".to_owned()
-        }
         [] => {
             let what = match trouble.unanswered {
                 0 => format!("the {} with slow responses", counted(trouble.slow_intervals, slow.0, slow.1)),
@@ -210,10 +234,6 @@ fn verdict(
             let hint = if is_watched { "" } else { "; nothing was watched: run again with --watch auto" };
             format!("Nothing here explains {what}{hint}.")
         }
-    };
-    match generator.is_empty() {
-        true => of_findings,
-        false => format!("Rate and loss are in doubt. {of_findings}"),
     }
 }
 

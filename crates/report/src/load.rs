@@ -128,28 +128,51 @@ impl PointsOfLoad {
 /// Collects runs of one rate each, which together have a curve.
 #[derive(Debug, Default)]
 pub struct RatesOfRuns {
-    runs: Vec<(Header, Row, Option<Growth>)>,
+    runs: Vec<RateOfRun>,
+}
+
+/// A run of one rate.
+#[derive(Debug)]
+struct RateOfRun {
+    header: Header,
+    /// The whole run, over the time in which its queries were due.
+    row: Row,
+    growth: Option<Growth>,
+    /// That time as a share of the time over which they were sent.
+    in_time: f64,
 }
 
 impl RatesOfRuns {
     /// Adds a run; one that had several rates, or was asked for none, is no point.
     pub fn add(&mut self, digest: &Digest) {
         if asks_for_rates(digest) && !is_partial(digest) && Steps::of(digest).is_none() {
-            let growth = growth_of_run(digest);
-            self.runs.extend(whole(digest).map(|row| (digest.header.clone(), row, growth)));
+            let in_time = digest.schedule_ns() as f64 / digest.sending_ns().max(1) as f64;
+            self.runs.extend(whole(digest).map(|row| RateOfRun {
+                header: digest.header.clone(),
+                row,
+                growth: growth_of_run(digest),
+                in_time,
+            }));
         }
     }
 
     /// The points; `None` where the runs are fewer than two, or had the same rate.
     pub fn finish(self) -> Option<LoadResponse> {
-        let steps = Steps::of_parts(self.runs.iter().map(|(_, row, growth)| (row, *growth)).collect());
+        let steps = Steps::of_parts(self.runs.iter().map(|run| (&run.row, run.growth)).collect());
         if steps.rates().len() < 2 {
             return None;
         }
-        let mut points: Vec<_> =
-            self.runs.iter().map(|(header, row, _)| LoadPoint::of(header, row)).collect();
+        let mut points: Vec<_> = self.runs.iter().map(RateOfRun::point).collect();
         points.sort_by(|one, other| one.asked_qps.total_cmp(&other.asked_qps));
         Some(LoadResponse { points, knee: Knee::of(&steps) })
+    }
+}
+
+impl RateOfRun {
+    fn point(&self) -> LoadPoint {
+        let point = LoadPoint::of(&self.header, &self.row);
+        let (sent_qps, answered_qps) = (point.sent_qps * self.in_time, point.answered_qps * self.in_time);
+        LoadPoint { sent_qps, answered_qps, ..point }
     }
 }
 

@@ -10,7 +10,7 @@
 //! ```
 
 use dnsdyno_measure::Tally;
-use dnsdyno_record::held::{Growth, HELD_LOSS, Load, growth_of_step};
+use dnsdyno_record::held::{Growth, HELD_LOSS, Load, growth_of_ramp, growth_of_step};
 use dnsdyno_record::{Digest, Headline, Row};
 use dnsdyno_text::units::{counted, duration, percent, rate};
 use serde_json::{Value, json};
@@ -57,17 +57,17 @@ impl<'a> Steps<'a> {
         if !asks_for_rates(digest) {
             return None;
         }
-        let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| is_of_rate(row)).collect();
+        let growths = match digest.rows_are_phases() {
+            true => digest.rows().iter().map(|row| growth_of_step(&digest.header, row)).collect(),
+            false => growth_of_ramp(digest),
+        };
+        let mut parts: Vec<_> =
+            digest.rows().iter().zip(growths).filter(|(row, _)| is_of_rate(row)).collect();
         if !digest.rows_are_phases() {
             // In an older record the last interval is asked for less only because the load ended within it.
-            rows.pop_if(|row| row.from_ns.saturating_add(row.covered_ns) > digest.schedule_ns());
+            parts.pop_if(|(row, _)| row.from_ns.saturating_add(row.covered_ns) > digest.schedule_ns());
         }
-        let growth = |row: &Row| match digest.rows_are_phases() {
-            true => growth_of_step(&digest.header, row),
-            false => None,
-        };
-        let parts = rows.into_iter().map(|row| (row, growth(row)));
-        Some(Steps::of_parts(parts.collect())).filter(|steps| steps.rates.len() > 1)
+        Some(Steps::of_parts(parts)).filter(|steps| steps.rates.len() > 1)
     }
 
     /// The rates of these rows, each with how its queue grew.

@@ -23,7 +23,7 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     for what in watched.iter().flat_map(|watched| &watched.missing).take(MOST_MISSING) {
         paragraph(out, &format!("not read: {}", safe(what)), 2, 4, width);
     }
-    let over_ns = digest.to_ns();
+    let over_ns = digest.sending_ns();
     let cells = |cell: &dyn Fn(&Moved<'_>) -> String| moved.iter().map(cell).collect();
     let mut table = Table::default();
     table.left("series", 0, cells(&|moved| safe(moved.series)));

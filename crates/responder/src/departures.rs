@@ -121,8 +121,8 @@ impl<T: Copy> Departures<T> {
         self.bytes.len() >= MANY_BYTES
     }
 
-    /// Sends what is due. `book` is given each message: with the instant of its sending, or `None` where it could not be
-    /// sent.
+    /// Sends what is due. `book` is given each message, with the instant of its sending, or `None` where it could not
+    /// be sent.
     pub fn send(&mut self, socket: &UdpSocket, mut book: impl FnMut(T, Option<u64>)) {
         let mut first = 0;
         let mut tries = 0;

@@ -99,6 +99,8 @@ fn parts_of(kind: Kind, description: &Description) -> Vec<(PartKind, Description
         idle_timeout_ns: None,
         // The handshake of the load is a new one, too.
         fast_open: false,
+        // Those of the load are bound already.
+        local_ports: None,
         members: Vec::new(),
         ..description.clone()
     };

@@ -45,7 +45,7 @@ pub(crate) fn learn(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Option<Learned>, RunError> {
-    let Some(first_pass) = plan.first_pass else { return Ok(None) };
+    let Some(first_pass) = plan.first_pass.map(|pass| pass.of_part(plan.part)) else { return Ok(None) };
     if queries.maker().is_some_and(|maker| maker.changes_question()) {
         return Err(RunError::MadeQuestions);
     }

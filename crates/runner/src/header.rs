@@ -62,6 +62,7 @@ pub(crate) fn header_of(
         headline,
         types: loaded.queries.types().to_vec(),
         phases,
+        has_slopes: plan.load.curve().is_some_and(|curve| has_slopes(curve.phases())),
         target: target_of(plan),
         address: plan.target.address,
         transport: plan.transport.to_string(),
@@ -135,6 +136,14 @@ fn target_of(plan: &Plan) -> String {
 
 /// A line has no room for the names of more.
 const SERVERS_NAMED: usize = 3;
+
+/// Whether the rate changes within one of several phases by more than a tenth of the highest rate. A search by ramp has
+/// many phases that change little.
+fn has_slopes(phases: &[dnsdyno_plan::Phase]) -> bool {
+    let highest = phases.iter().map(|phase| phase.rate_from_qps.max(phase.rate_to_qps)).fold(0.0, f64::max);
+    let change = |phase: &dnsdyno_plan::Phase| (phase.rate_to_qps - phase.rate_from_qps).abs();
+    phases.len() > 1 && phases.iter().any(|phase| change(phase) > highest / 10.0)
+}
 
 fn phase_of(phase: &dnsdyno_plan::Phase) -> Phase {
     Phase { label: phase.label.clone(), from_ns: phase.from_ns, to_ns: phase.to_ns }

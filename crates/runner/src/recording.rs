@@ -83,7 +83,7 @@ impl<'a> Recording<'a> {
     pub fn settled(&mut self, interval: &Interval) {
         self.observer.settled(interval);
         if self.judge.ends_with(interval) {
-            self.control.stop(StopCause::Condition);
+            self.control.stop_sending(StopCause::Condition);
         }
     }
 

@@ -113,7 +113,9 @@ impl<P: Protocol> Transport for QuicTransport<P> {
         P::frame(&mut self.shared, batch, &mut self.framed, &mut self.outgoing);
         let count = batch.len() as u32;
         let client = &mut self.clients[channel];
-        self.reused += u64::from(count - u32::from(client.queries == 0));
+        if client.phase == Phase::Open {
+            self.reused += u64::from(count - u32::from(client.queries == 0));
+        }
         client.queries = client.queries.saturating_add(count);
         client.outstanding += count;
         let is_taking = client.closing.is_none();

@@ -201,7 +201,9 @@ impl<S: Session> Transport for Streams<S> {
         // Without a session the connection is lost already, and the queries with it; they are
         // reported as such.
         let count = count.unwrap_or(batch.len()) as u32;
-        self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
+        if client.phase == Phase::Open {
+            self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
+        }
         client.queries = client.queries.saturating_add(count);
         client.outstanding += count;
         let may_write = client.phase == Phase::Open || (is_new && client.phase == Phase::Opening);

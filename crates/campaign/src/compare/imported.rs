@@ -1,5 +1,6 @@
 //! The results of other programs as runs of a comparison.
 
+use std::fs;
 use std::path::PathBuf;
 
 use dnsdyno_measure::Latency;
@@ -21,6 +22,15 @@ pub struct ImportedRun {
 }
 
 impl ImportedRun {
+    /// Whether the other one is the same file, or a copy of it. Results of short runs may well have the same figures.
+    pub(super) fn is(&self, other: &ImportedRun) -> bool {
+        let is_copy = || match (fs::read(&self.path), fs::read(&other.path)) {
+            (Ok(mine), Ok(theirs)) => mine == theirs,
+            _ => true,
+        };
+        self.path == other.path || (self.result == other.result && is_copy())
+    }
+
     /// The figure of a metric.
     ///
     /// # Errors

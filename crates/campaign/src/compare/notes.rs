@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use dnsdyno_measure::Warning;
+use dnsdyno_record::figures::are_only_refusals;
 use dnsdyno_record::{Ended, Headline};
 
 use super::figure::Missing;
@@ -24,6 +25,11 @@ pub enum Note {
     },
     /// The record has no end, or lines of it are lost.
     Incomplete {
+        /// The runs.
+        runs: Vec<String>,
+    },
+    /// Every response was REFUSED or SERVFAIL.
+    OnlyRefusals {
         /// The runs.
         runs: Vec<String>,
     },
@@ -98,6 +104,8 @@ pub(super) fn of_runs(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> 
     let is_early = |run: &ComparedRun| !is_incomplete(run) && !is_regular(run.digest.ended());
     notes.extend(labels(&is_incomplete).map(|runs| Note::Incomplete { runs }));
     notes.extend(labels(&is_early).map(|runs| Note::EndedEarly { runs }));
+    let is_refused = |run: &ComparedRun| are_only_refusals(run.digest.tally());
+    notes.extend(labels(&is_refused).map(|runs| Note::OnlyRefusals { runs }));
     notes.extend(runs().find(|run| run.plan.is_none()).map(|run| Note::NoPlan { run: run.label.clone() }));
     let without_hash = runs().find(|run| run.digest.header.queries_hash.is_none());
     notes.extend(without_hash.map(|run| Note::NoHash { run: run.label.clone() }));

@@ -77,9 +77,7 @@ impl Subject {
         let key = |run: &ComparedRun| (run.digest.header.run_id.clone(), run.digest.header.started_unix_ns);
         match (self, other) {
             (Subject::Run(run), Subject::Run(other)) => key(run) == key(other),
-            (Subject::Imported(run), Subject::Imported(other)) => {
-                run.path == other.path || run.result == other.result
-            }
+            (Subject::Imported(run), Subject::Imported(other)) => run.is(other),
             _ => false,
         }
     }

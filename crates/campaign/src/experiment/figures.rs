@@ -188,7 +188,7 @@ fn cpu_over_run(run: &Digest) -> Option<f64> {
 fn bits_per_s(run: &Digest) -> Option<f64> {
     let bytes = run.tally().bytes_answered;
     let has_rate = bytes > 0 && carries_a_rate(run) && !is_partial(run);
-    has_rate.then(|| rate_qps(bytes.saturating_mul(8), run.schedule_ns()))
+    has_rate.then(|| rate_qps(bytes.saturating_mul(8), run.sending_ns()))
 }
 
 /// The rate asked, on average over the schedule, which may end before the last interval.

@@ -140,7 +140,7 @@ fn a_run_is_discarded_for_a_doubt_with_an_effect_and_for_no_other() {
         sum.warnings.push(Warning::SocketDrops { packets: 3, timed_out: 3 });
     });
     assert_eq!(lost, [Doubt::Unsure("socket drops".to_owned())]);
-    let behind = Warning::SendsBehind { behind_ns: SECOND, schedule_ns: 2 * SECOND };
+    let behind = Warning::SendsBehind { behind_ns: SECOND, schedule_ns: 2 * SECOND, connection_waits: 0 };
     let mut slow = good();
     slow.sum.as_mut().unwrap().warnings.push(behind);
     assert_eq!(doubts_of(&slow, strict)[0].to_string(), "in doubt: sends behind");

@@ -7,6 +7,7 @@
 //! ```
 
 use dnsdyno_record::Digest;
+use dnsdyno_text::units::setting;
 
 use super::finder::{Finder, TrialsSoFar};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
@@ -137,10 +138,13 @@ impl BookSearch {
     /// What is not as the RFC has it.
     fn by_another_book(&self) -> Option<FindNote> {
         let Settings { method, repeats, .. } = self.settings;
-        let trial_ns = self.settings.trial_ns(self.settings.least);
+        let lengths = || self.trials.iter().map(|trial| self.settings.trial_ns(trial.load));
         let mut differs = Vec::new();
-        if trial_ns < 60_000_000_000 {
-            differs.push(format!("trials of {} instead of 60 s", dnsdyno_text::units::setting(trial_ns)));
+        if let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max())
+            && shortest < 60_000_000_000
+        {
+            let to = if longest > shortest { format!(" to {}", setting(longest)) } else { String::new() };
+            differs.push(format!("trials of {}{to} instead of 60 s", setting(shortest)));
         }
         if repeats < 20 {
             differs.push(format!("{repeats} repeats instead of 20"));

@@ -205,7 +205,7 @@ impl Trial {
     pub(super) fn of(number: u32, purpose: Purpose, load: f64, rest_ns: u64, run: &Digest) -> Trial {
         let took_ns = run.to_ns().saturating_add(rest_ns);
         let shown = (run.tally(), run.percentiles(), measure_run(LOST, run));
-        let trial = Trial::with(number, purpose, load, (run.schedule_ns(), took_ns), run, shown);
+        let trial = Trial::with(number, purpose, load, (run.sending_ns(), took_ns), run, shown);
         let growth = growth_of_run(run).map_or(0.0, |growth| growth.ns_per_s() as f64 * 1e-9);
         Trial { kept_up: trial.kept_up / (1.0 + growth), ..trial }
     }
@@ -369,7 +369,11 @@ mod tests {
     #[test]
     fn a_load_that_was_not_made_is_not_held_and_a_server_that_fails_a_lower_one_has_failed() {
         let behind = |run: &mut Digest| {
-            let warning = Warning::SendsBehind { behind_ns: 5_000_000_000, schedule_ns: 10_000_000_000 };
+            let warning = Warning::SendsBehind {
+                behind_ns: 5_000_000_000,
+                schedule_ns: 10_000_000_000,
+                connection_waits: 0,
+            };
             run.sum.as_mut().unwrap().warnings.push(warning);
         };
         let TrialVerdict::Undecided(undecided) = verdict(9_000.0, |_| (), behind) else {

@@ -46,7 +46,7 @@ impl Judge {
     fn gain(self, run: &Digest) -> Option<f64> {
         match self {
             // Trials have one length, so that one of less than a second may be judged too.
-            Judge::Answered => Some(rate_qps(run.tally().ends.answered, run.schedule_ns())),
+            Judge::Answered => Some(rate_qps(run.tally().ends.answered, run.sending_ns())),
             Judge::Percentile(at) => {
                 let (.., q) = PERCENTILES.get(at)?;
                 Some(1e9 / (run.percentile(*q)?.upper.written(run.header.timeout_ns).ns.max(1)) as f64)

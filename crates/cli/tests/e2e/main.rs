@@ -146,6 +146,7 @@ mod beside {
     pub(crate) mod first_hour;
     pub(crate) mod full_disk;
     pub(crate) mod goals;
+    pub(crate) mod held_back;
     pub(crate) mod history;
     pub(crate) mod hostile_files;
     pub(crate) mod in_kernel;

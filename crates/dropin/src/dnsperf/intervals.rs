@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::dnsperf::json;
 use crate::dnsperf::settings::Settings;
 use crate::dnsperf::statistics::{Form, statistics};
-use crate::figures::{Connections, Durations, Figures};
+use crate::figures::{Connections, Durations, Figures, mean_bytes};
 use crate::source_lines::warning_of;
 use crate::texts::seconds;
 
@@ -43,6 +43,8 @@ struct Counts {
     unexpected: u64,
     rcodes: [u64; 16],
     bytes_answered: u64,
+    /// Queries that were sent, and their octets.
+    ended: u64,
     bytes_sent: u64,
     histogram: Histogram,
 }
@@ -83,8 +85,10 @@ impl Intervals {
             interrupted: 0,
             unexpected: counts.unexpected,
             rcodes: counts.rcodes,
-            bytes_sent: counts.bytes_sent,
-            bytes_answered: counts.bytes_answered,
+            mean_bytes: (
+                mean_bytes(counts.bytes_sent, counts.ended),
+                mean_bytes(counts.bytes_answered, counts.answered),
+            ),
             latency: Durations::of(&counts.histogram),
             histogram: counts.histogram,
             connections: arrivals.connections.as_deref().map(Connections::of).unwrap_or_default(),
@@ -175,6 +179,7 @@ impl QueryLog for CountingLog {
             How::Interrupted | How::NotSent(_) => {}
         }
         if !matches!(end.how, How::NotSent(_)) {
+            counts.ended += 1;
             counts.bytes_sent += end.query.len() as u64;
         }
         drop(counts);

@@ -112,7 +112,7 @@ pub(super) fn rate(now_us: u64, qps: f64) -> String {
 /// The line of the statistics of a run, or of an interval of it, after this time.
 pub(super) fn statistics(figures: &Figures, run_us: u64, form: Form) -> String {
     let is_interval = form.interval_us.is_some();
-    let (request_avg_pktsize, response_avg_pktsize) = figures.mean_bytes();
+    let (request_avg_pktsize, response_avg_pktsize) = figures.mean_bytes;
     let connections = &figures.connections;
     let latency = |durations: &Durations, histogram: &Histogram| {
         let is_many = durations.count > 1;

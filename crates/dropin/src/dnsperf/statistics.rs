@@ -38,7 +38,7 @@ fn write(out: &mut String, figures: &Figures, run_us: u64, form: Form) -> std::f
         writeln!(out, "  Unexpected IDs:       {} ({share:.2}%)", figures.unexpected)?;
     }
     writeln!(out, "\n  Response codes:       {}", rcodes(&figures.rcodes, answered))?;
-    let (request, response) = figures.mean_bytes();
+    let (request, response) = figures.mean_bytes;
     writeln!(out, "  Average packet size:  request {request}, response {response}")?;
     writeln!(out, "  Run time (s):         {}", seconds(run_us))?;
     let rate_qps = figures.rate_qps(form.interval_us.unwrap_or(run_us));

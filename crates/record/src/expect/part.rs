@@ -43,7 +43,7 @@ impl<'a> Part<'a> {
     pub(super) fn of_run(digest: &'a Digest) -> Part<'a> {
         let (tally, arrivals) = (digest.tally(), digest.arrivals());
         let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
-        let part = Part::of_digest(digest, tally, arrivals, digest.schedule_ns());
+        let part = Part::of_digest(digest, tally, arrivals, digest.sending_ns());
         let socket_drops = arrivals.socket_drops.max(in_evidence);
         Part { socket_drops, partial_intervals: digest.partial_intervals(), ..part }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Arrivals, Latency, Quantile, Samples, Side, Tally, WatchedKind};
+use dnsdyno_measure::{Arrivals, ConnectFailure, Latency, Quantile, Samples, Side, Tally, WatchedKind};
 use dnsdyno_record::{Digest, Header, Headline, Interval};
 use dnsdyno_text::safe;
 
@@ -55,6 +55,11 @@ impl Sources {
     /// Whether anything but the generator is known.
     pub(super) fn is_watched(&self) -> bool {
         self.0.len() > 1
+    }
+
+    /// The samples of each over the run.
+    pub(super) fn totals(&self) -> Vec<Samples> {
+        self.0.iter().map(|source| source.totals.clone()).collect()
     }
 
     pub(super) fn get(&self, number: usize) -> Option<&Source> {
@@ -136,8 +141,11 @@ fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Samples 
     counters.insert("truncated".into(), arrivals.anomalies.truncated);
     let not_sent = tally.ends.not_sent.by_reason();
     counters.extend(not_sent.map(|(why, queries)| (format!("not_sent.{}", why.key()), queries)));
-    // Over connections a query is refused with its connection.
-    if arrivals.connections.is_none() {
+    // Over connections a query is refused with its connection, which may also have ended for a reason of the server.
+    let is_by_network = arrivals.connections.as_ref().is_none_or(|connections| {
+        connections.established == 0 && connections.failed.of(ConnectFailure::Refused) > 0
+    });
+    if is_by_network {
         counters.insert("refused".into(), tally.ends.refused);
     }
     if let Some(connections) = &arrivals.connections {

@@ -73,8 +73,13 @@ impl Timeline {
         }
     }
 
-    /// Says which entries are slow, after the last interval.
-    pub(super) fn finish(mut self) -> Timeline {
+    /// Says which entries are slow, and where evidence belongs that is known of the run only, after the last interval.
+    pub(super) fn finish(mut self, sources: &Sources, tracks: &[Track<'_>]) -> Timeline {
+        let totals = sources.totals();
+        for (place, track) in tracks.iter().enumerate().filter(|(_, track)| track.measure() == Measure::Count)
+        {
+            self.spread(place, track.value(&totals, 0), track.losses());
+        }
         let mut known: Vec<u64> = self.entries.iter().filter_map(|entry| entry.p99_ns).collect();
         known.sort_unstable();
         let base_ns = known.get(known.len() / 4).copied().unwrap_or(0);
@@ -84,6 +89,24 @@ impl Timeline {
             entry.is_slow = entry.p99_ns.is_some_and(|p99_ns| p99_ns >= slow_ns);
         }
         self
+    }
+
+    /// A count without intervals, of a source that was read before and after the load: each entry has its part of it by
+    /// the losses that it can explain.
+    fn spread(&mut self, place: usize, total: u64, losses: &[Loss]) {
+        if total == 0 || self.entries.iter().any(|entry| entry.values[place] > 0) {
+            return;
+        }
+        let lost =
+            |entry: &Entry| losses.iter().map(|loss| u128::from(entry.lost[*loss as usize])).sum::<u128>();
+        let all = self.entries.iter().map(lost).sum::<u128>().max(1);
+        let (mut lost_so_far, mut given) = (0, 0);
+        for entry in &mut self.entries {
+            lost_so_far += lost(entry);
+            let until = (u128::from(total) * lost_so_far / all) as u64;
+            entry.values[place] = until - given;
+            given = until;
+        }
     }
 
     /// How many entries this time covers, at least one.

@@ -4,13 +4,15 @@ use dnsdyno_measure::Samples;
 use dnsdyno_record::Header;
 use dnsdyno_servers::server_of;
 
-use super::rules::{Limit, Rule, Shape, Sign, Whole};
+use super::rules::{Limit, Loss, Rule, Shape, Sign, Whole};
 use super::sources::{Source, Sources};
 
 /// A sign of a rule, on the sources of a run.
 pub(super) struct Track<'a> {
     /// The number of the rule.
     pub(super) rule: usize,
+    /// The ends of queries that its rule can explain.
+    losses: &'a [Loss],
     pub(super) sign: &'a Sign,
     pub(super) parts: Vec<Part>,
     /// The host of the server, and its CPUs.
@@ -63,11 +65,17 @@ impl<'a> Track<'a> {
                     .flat_map(|(number, source)| parts(sign, number, source, sources))
                     .collect();
                 if !parts.is_empty() {
-                    tracks.push(Track { rule, sign, parts, host: host.map(|(number, _)| number), cpus });
+                    let host = host.map(|(number, _)| number);
+                    tracks.push(Track { rule, losses: &about.loss, sign, parts, host, cpus });
                 }
             }
         }
         tracks
+    }
+
+    /// The ends of queries that it can explain.
+    pub(super) fn losses(&self) -> &'a [Loss] {
+        self.losses
     }
 
     pub(super) fn measure(&self) -> Measure {

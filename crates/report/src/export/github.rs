@@ -9,6 +9,7 @@ use dnsdyno_record::figures::{judged, longest, lost};
 use dnsdyno_text::markdown::{Table, text};
 use dnsdyno_text::units::{count, percent};
 
+use crate::bounds::cell;
 use crate::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use crate::export::{ExportError, Run};
 use crate::{State, answer, ends_with_words, quantile, row_asked, row_rate, row_rate_cell, share};
@@ -103,9 +104,9 @@ fn figures(run: &Run) -> String {
     if !run.digest.header.send_only {
         let latency = run.latency(tally);
         for (_, name, q) in PERCENTILES {
-            if let Some(at) = latency.percentile(q) {
+            if let Some(at) = run.digest.percentile(q) {
                 let figure = format!("{name} of the {} time", run.latency_word());
-                table.row([figure, text(&quantile(Some(at), timeout_ns))]);
+                table.row([figure, text(&cell(Some(at), timeout_ns))]);
             }
         }
         let longest = text(&quantile(longest(latency), timeout_ns));
@@ -126,8 +127,7 @@ fn steps(run: &Run) -> String {
         let label = row.label.as_deref().map(text).unwrap_or_default();
         let loss = share(lost(&row.tally), judged(&row.tally)).map_or("-".to_owned(), percent);
         let rates = [row_asked(row), row_rate(row, row.tally.ends.answered)].map(row_rate_cell);
-        let latency = run.latency(&row.tally);
-        let cells = [0.5, 0.99].map(|q| text(&quantile(latency.percentile(q), digest.header.timeout_ns)));
+        let cells = [0.5, 0.99].map(|q| text(&cell(digest.percentile_of(row, q), digest.header.timeout_ns)));
         table.row([label].into_iter().chain(rates).chain([loss]).chain(cells));
     }
     table.lines()

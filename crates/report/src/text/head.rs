@@ -185,15 +185,20 @@ fn generator(header: &Header) -> String {
     )
 }
 
-/// How long queries were due, how long the last responses took, and why it ended.
+/// How long queries were due, how long they were sent where that is longer, how long the last responses took, and why
+/// it ended.
 fn ran(digest: &Digest) -> String {
-    let (load_ns, ran_ns) = (digest.schedule_ns(), digest.to_ns());
-    let drain_ns = ran_ns.saturating_sub(load_ns);
+    let (load_ns, sending_ns) = (digest.schedule_ns(), digest.sending_ns());
+    let sent = match sending_ns > load_ns {
+        true => format!(", sent in {}", length(sending_ns)),
+        false => String::new(),
+    };
+    let drain_ns = digest.to_ns().saturating_sub(sending_ns);
     let drain = match drain_ns {
         SHORTEST_DRAIN_NS.. => format!(", drain {}", length(drain_ns)),
         _ => String::new(),
     };
-    format!("load {}{drain}{}", length(load_ns), ended(digest))
+    format!("load {}{sent}{drain}{}", length(load_ns), ended(digest))
 }
 
 /// Why it ended, unless with its schedule.

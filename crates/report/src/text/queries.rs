@@ -183,9 +183,12 @@ fn responses(out: &mut String, digest: &Digest, width: usize) {
     let by_type: Vec<_> = typed
         .map(|(rtype, n)| {
             let answered = share(n.answered, n.sent).map_or(NOTHING.to_owned(), percent);
-            match digest.header.send_only {
-                true => format!("{} {}", type_name(*rtype), count(n.sent)),
-                false => format!("{} {} ({answered} answered)", type_name(*rtype), count(n.sent)),
+            let name = type_name(*rtype);
+            match (digest.header.send_only, tally.ends.not_sent.total()) {
+                (true, _) => format!("{name} {}", count(n.sent)),
+                (false, 0) => format!("{name} {} ({answered} answered)", count(n.sent)),
+                // The line of the ends has shares of all that were due.
+                (false, _) => format!("{name} {} ({answered} of those sent answered)", count(n.sent)),
             }
         })
         .collect();

@@ -26,7 +26,8 @@ ran        load 6 s, ended by the user
     not the server's loss
   other   duplicates 4   malformed 1   truncated 12
   RCODE   NOERROR 17,508 (98.32 %)   NXDOMAIN 300 (1.68 %)
-  type    A 14,990 (98.79 % answered)   AAAA 3,000 (100 % answered)
+  type    A 14,990 (98.79 % of those sent answered)
+          AAAA 3,000 (100 % of those sent answered)
   size    queries 40 bytes on average, 52 at most
           responses 110 bytes on average, 1,232 at most
 

@@ -62,6 +62,8 @@ impl<P: Protocol> QuicTransport<P> {
             (false, false) => HandshakeKind::Resumed,
         };
         client.phase = Phase::Open;
+        // Those that waited for it.
+        self.reused += u64::from(client.queries.saturating_sub(1));
         client.awaits_ticket = is_taken;
         let opened_ns = client.opened_ns;
         self.news.push((channel as u32, at_ns, ConnectionEvent::Established { opened_ns }));

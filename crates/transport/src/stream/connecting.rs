@@ -84,6 +84,8 @@ impl<S: Session> Streams<S> {
         let client = &mut self.clients[channel];
         (client.phase, client.established_ns, client.since_ns) = (Phase::Open, at_ns, at_ns);
         let opened_ns = client.opened_ns;
+        // Those that waited for it.
+        self.reused += u64::from(client.queries.saturating_sub(1));
         self.news.push((channel as u32, at_ns, ConnectionEvent::Established { opened_ns }));
         // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {

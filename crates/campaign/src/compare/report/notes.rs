@@ -19,6 +19,10 @@ pub fn note(note: &Note) -> String {
                 all(runs)
             )
         }
+        Note::OnlyRefusals { runs } => format!(
+            "{}: every response was REFUSED or SERVFAIL: the figures are those of this error, not of answers",
+            all(runs)
+        ),
         Note::EndedEarly { runs } => format!("{}: the run was ended before its time", all(runs)),
         Note::NotMeasured { metrics, run, why } => left_out(metrics, run, *why),
         Note::Imported { programs, with_ours, latency_from } => imported(programs, *with_ours, *latency_from),

@@ -43,7 +43,7 @@ fn cells(row: &Row, judged: &Judged) -> [String; 4] {
     [
         sign.to_owned(),
         text(&metric_name(judged.metric, row)),
-        text(&now(judged).unwrap_or_default()),
+        text(&now(row, judged).unwrap_or_default()),
         text(&sentences(row, judged).join("; ")),
     ]
 }

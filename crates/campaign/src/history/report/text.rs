@@ -25,14 +25,18 @@ pub fn history_text(history: &History, width: usize) -> String {
 }
 
 fn of_metric(out: &mut String, row: &Row, judged: &Judged, width: usize) {
-    let level = now(judged).map_or(String::new(), |level| format!(" {level} now"));
+    let level = now(row, judged).map_or(String::new(), |level| format!(" {level} now"));
     let said = sentences(row, judged).join("; ");
     paragraph(out, &format!("{}{level}: {said}", metric_name(judged.metric, row)), 2, 4, width);
 }
 
-/// The level of the last runs.
-pub(super) fn now(judged: &Judged) -> Option<String> {
+/// The level of the last runs; that of a run may be known only to be at least so high.
+pub(super) fn now(row: &Row, judged: &Judged) -> Option<String> {
     let last = judged.found.segments.last()?;
     let figures = judged.figures.get(last.from..last.to)?;
-    Some(figure(judged.metric, crate::statistics::median(&mut figures.to_vec()), false))
+    let level = crate::statistics::median(&mut figures.to_vec());
+    let runs = judged.runs.get(last.from..last.to)?.iter();
+    let known = runs.filter_map(|run| row.runs[*run].entry.figures.get(judged.metric.key));
+    let is_at_least = known.filter(|figure| figure.at_least).any(|figure| figure.value <= level);
+    Some(figure(judged.metric, level, is_at_least))
 }

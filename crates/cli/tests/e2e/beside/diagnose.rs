@@ -190,6 +190,22 @@ fn a_server_that_ends_is_named_by_what_the_network_refuses() {
     assert_eq!(found["findings"][0]["explains"]["unanswered"], refused, "{found:#}");
 }
 
+#[test]
+fn a_closed_port_is_named_over_connections_too() {
+    let work = Workplace::new();
+    let closed = crate::support::closed_port();
+    for transport in ["tcp", "dot", "doq"] {
+        let words = format!("-m {transport} --insecure --outstanding 5 --for 1s --quiet -o {transport}");
+        work.dnsdyno(&format!("run -s {closed} --ask www.example {words}"));
+        let digest = work.record(transport);
+        let found = diagnosed(&work, transport);
+        assert_eq!(found["findings"][0]["rule"], "closed-port", "{transport}: {found:#}");
+        let connections = digest.arrivals().connections.as_ref().unwrap();
+        assert_eq!((connections.established, connections.reused), (0, 0), "{transport}");
+        assert!(!digest.warnings().iter().any(|warning| warning.name() == "own_share"), "{transport}");
+    }
+}
+
 /// A server with a limit of its rate of 50, of which nothing but its process is watched: the responses show it.
 #[test]
 fn a_rate_limit_is_named_by_the_responses_where_the_server_does_not_tell_it() {

@@ -235,6 +235,9 @@ fn a_stair_a_ramp_and_a_ladder_of_windows_end_with_their_result() {
     assert_eq!(stair["trials"].as_array().unwrap().len(), 4, "{stair}");
     let load = stair["outcome"]["load"].as_f64().unwrap_or(0.0);
     assert!(load <= 2_000.0, "{stair}");
+    // Its steps are of one run.
+    let diagnosed = work.dnsdyno("diagnose stair").gives(0).stdout;
+    assert!(diagnosed.contains("runs/001"), "{diagnosed}");
     let ramp = of("--method ramp --most 4k --over 3s --while loss<1%", "ramp");
     assert_eq!(ramp["method"], "ramp");
     assert!(ramp["outcome"]["load"].as_f64().unwrap_or(0.0) < 3_000.0, "{ramp}");
