@@ -37,6 +37,13 @@ describe("ticks of figures", () => {
     expect(logTicks(1e3, 1e9, 3).length).toBeLessThanOrEqual(4);
   });
 
+  it("are two at least, also on a low chart", () => {
+    for (let high = 1; high < 10; high += 0.25) {
+      const ticks = linearTicks(0, high, 2);
+      expect([high, ticks.length > 1 && ticks.length <= 4]).toEqual([high, true]);
+    }
+  });
+
   it("end above the largest figure", () => {
     for (const largest of [1, 7, 99, 25_000, 0.003]) {
       expect(ceiling(largest)).toBeGreaterThan(largest);

@@ -94,6 +94,9 @@ describe("the distribution over clients", () => {
       ["0 queries", 3],
       ["1 to 7 queries", 40],
     ]);
+    expect(panel.x.ticks(...panel.frame.x, 8).map(({ text }) => text)).toEqual(["0", "1", "8"]);
+    const one = clientsPanel([run({ clients: [{ from_queries: 12_288, to_queries: 13_311, clients: 2 }] })])!;
+    expect(one.x.ticks(...one.frame.x, 4).map(({ text }) => text)).toEqual(["12,288", "13,312"]);
     const many = [...few, { from_queries: 8, to_queries: 15, clients: 100_000 }];
     expect(clientsPanel([run({ clients: many })])!.y.log).toBe(true);
     expect(clientsPanel([run({})])).toBeNull();

@@ -3,9 +3,14 @@ import type { TimeLabels } from "./api";
 import { count, setting } from "../format/units";
 import { instant } from "../format/instants";
 
-/** At most `most` round values (1, 2, 5 times a power of ten) from `low` to `high`. */
+/**
+ * About `most` round values (1, 2, 5 times a power of ten) from `low` to `high`. A single one would give no scale: then
+ * they are closer.
+ */
 export function linearTicks(low: number, high: number, most: number): number[] {
-  return multiples(low, high, niceStep((high - low) / Math.max(1, most)));
+  const step = niceStep((high - low) / Math.max(1, most));
+  const ticks = multiples(low, high, step);
+  return ticks.length > 1 || !(high > low) ? ticks : multiples(low, high, niceStep(step * 0.4));
 }
 
 /** The least of 1, 2, 5 times a power of ten that is not below `figure`. */
