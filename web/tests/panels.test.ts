@@ -284,6 +284,22 @@ describe("parts of a run", () => {
     expect(figures(panel([run], "member-latency"), run)).toEqual({ "dot p50": [7] });
   });
 
+  it("are servers, whose lines are dashed from the seventh on, with a median that differs from p99", async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `server ${i}`);
+    const columns = names.flatMap((_, i) => ["p50", "p99"].map((p) => [`members.${i}.response.${p}`, [5]]));
+    const run = await shownRun(Object.fromEntries(columns), { members: names, members_by: "server" });
+    const { lines } = panel([run], "member-latency")!;
+    const [p50, p99] = ["p50", "p99"].map((p) => lines.filter(({ label }) => label.endsWith(p)));
+    expect(p99!.map(({ dash }) => dash!.length > 0)).toEqual(names.map((_, i) => i >= 6));
+    expect(p50!.every(({ dash, width }, i) => `${dash}` !== `${p99![i]!.dash}` && width! < p99![i]!.width!)).toBe(true);
+    const few = await shownRun(Object.fromEntries(columns.filter(([name]) => `${name}`.endsWith("p50"))), {
+      members: names,
+      members_by: "server",
+    });
+    const medians = panel([few], "member-latency")!.lines;
+    expect(medians.map(({ dash }) => dash!.length > 0)).toEqual(names.map((_, i) => i >= 6));
+  });
+
   it("are agents, with their rates and p99; one that is missing has none, and there is none of all", async () => {
     const columns = {
       partial_intervals: [0, 1],

@@ -10,6 +10,9 @@ export interface ReadoutItem extends Look {
   text: string;
 }
 
+/** A key of more series may be longer than its chart. */
+const MOST_AT_ONCE = 12;
+
 export class Readout {
   readonly element = document.createElement("p");
   private readonly items = new Map<string, { span: HTMLElement; swatch: Element; look: string; value: HTMLElement }>();
@@ -60,9 +63,20 @@ export class Readout {
     this.scale.replaceChildren(`${scale.low} `, bar, ` ${scale.high}`);
   }
 
+  /** A key that scrolls is scrolled by the keyboard too. */
+  private makeReachable(scrolls: boolean): void {
+    this.element.classList.toggle("chart-readout-long", scrolls);
+    const attributes = { tabindex: "0", role: "group", "aria-label": "Key" };
+    for (const [name, value] of Object.entries(attributes)) {
+      if (scrolls) this.element.setAttribute(name, value);
+      else this.element.removeAttribute(name);
+    }
+  }
+
   private build(items: ReadoutItem[]): void {
     this.items.clear();
     this.element.replaceChildren(this.at);
+    this.makeReachable(items.length > MOST_AT_ONCE);
     for (const item of items) {
       const span = document.createElement("span");
       const swatch = keyElement(item);

@@ -111,6 +111,9 @@ export function dashOf(index: number): number[] {
   return dashes[Math.floor((index - PLAIN_HUES) / PALETTES.light.hues.length) % dashes.length]!;
 }
 
+/** Of several series with one colour each: the median is thin and dotted beside the line of p99. */
+export const MEDIAN = { dash: [2, 2], width: 1.25 };
+
 /** Of a run beside others, for the key of whoever lists the runs. */
 export function runLook(run: number, theme: Theme): Look {
   return { colour: hueOf(run)(palette(theme)), dash: dashOf(run), width: 3 };

@@ -1,6 +1,6 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
 import { limitsOf } from "../limits";
-import { dashOf } from "../theme";
+import { MEDIAN, dashOf } from "../theme";
 import { colourOf, valuesOf } from "./figures";
 import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 
@@ -9,9 +9,6 @@ const PERCENTILES = [
   { label: "p99", column: "latency.p99", colour: (p) => p.p99 },
   { label: "p99.9", column: "latency.p99_9", colour: (p) => p.p99_9 },
 ] satisfies { label: string; column: string; colour: Line["colour"] }[];
-
-/** Of several runs, each of one colour: the median is thin and dotted beside the line of p99. */
-const MEDIAN_DASH = [2, 2];
 
 const BOXES = [
   { label: "min", column: "latency.min" },
@@ -51,9 +48,8 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
       : runs.flatMap((run) => [
           {
             ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
-            width: 1.25,
+            ...MEDIAN,
             halo: true,
-            dash: MEDIAN_DASH,
           },
           {
             ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)),

@@ -1,6 +1,6 @@
 /** What a run is made of: RCODEs, query types, members of a mix, connections, handshakes, parts of a transaction. */
 import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
-import { dashOf, hueOf } from "../theme";
+import { MEDIAN, dashOf, hueOf } from "../theme";
 import { rowsHeight } from "../yaxis";
 import type { Line, Panel, ShownRun } from "./panel";
 import type { Window } from "./window";
@@ -120,8 +120,15 @@ function setUp(run: ShownRun): Panel {
   return { id: "set-up", title: "Connect, handshake, query", unit: "logarithmic", height: 170, scale: "log", lines };
 }
 
-function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {
-  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, ...valuesOf(column) }] : [];
+function percentile(
+  run: ShownRun,
+  label: string,
+  column: string,
+  colour: Line["colour"],
+  dash: number[],
+  width = 1.5,
+): Line[] {
+  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, width, ...valuesOf(column) }] : [];
 }
 
 /** With more types, the rest is one. */
@@ -208,9 +215,11 @@ function memberLatency(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) => {
     const path = `members.${i}.${run.run.headline}`;
     const colour = hueOf(i);
+    // Without a line of p99 beside it, the median has the look of its server to itself.
+    const median = run.series!.has(`${path}.p99`) ? MEDIAN : { dash: dashOf(i), width: 1.5 };
     return [
-      ...percentile(run, `${name} p50`, `${path}.p50`, colour, []),
-      ...percentile(run, `${name} p99`, `${path}.p99`, colour, [4, 3]),
+      ...percentile(run, `${name} p50`, `${path}.p50`, colour, median.dash, median.width),
+      ...percentile(run, `${name} p99`, `${path}.p99`, colour, dashOf(i), 2),
     ];
   });
   return {
