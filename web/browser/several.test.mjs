@@ -55,6 +55,19 @@ test("the page of a comparison says what compare prints, light and dark, wide an
   }
 });
 
+test("a comparison of two runs has no interval, and a percentile beyond the timeout is drawn as such", async () => {
+  const [a, b] = [await record("stair@1"), await record("stair@2")];
+  const file = await made("two.html", (path) => dnsdyno(["compare", b, "--against", a, "--page", path], { codes: [0, 1] }));
+  const page = await browser.open(file);
+  const drawn = spaced(await page.locator('[data-chart="intervals"]').textContent());
+  assert.ok(!drawn.includes("from - to -"), drawn);
+  const [p99] = await page.locator(".intervals-row").filter({ hasText: "p99" }).allTextContents();
+  const { comparison } = await dataOf(page);
+  assert.equal(comparison.metrics.find(({ name }) => name === "p99").a, ">500 ms");
+  assert.ok(spaced(p99).includes(">500 ms"), p99);
+  await assertClean(page);
+});
+
 /** The page keeps figures and units together by spaces that do not break. */
 function spaced(text) {
   return text.replaceAll(/\s/g, " ");

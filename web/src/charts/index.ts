@@ -38,6 +38,11 @@ export function mountClients(container: HTMLElement, runs: Run[], options: Chart
 }
 
 /** The runs of both sides per metric, with the difference and its interval. */
-export function mountIntervals(container: HTMLElement, comparison: Comparison, options: ChartOptions): Charts {
-  return new Intervals(container, comparison, options);
+export function mountIntervals(
+  container: HTMLElement,
+  comparison: Comparison,
+  runs: Run[],
+  options: ChartOptions,
+): Charts {
+  return new Intervals(container, comparison, runs, options);
 }

@@ -2,9 +2,9 @@
  * A comparison drawn: per metric the figure of each run, A above B on one axis, and beside it the difference of B to A
  * with its interval. An interval that does not touch the line of no difference is a difference that these runs show.
  */
-import type { ComparedMetric, Comparison } from "../data/types";
+import type { ComparedMetric, Comparison, Run } from "../data/types";
 import { change, isFactor } from "../format/change";
-import { count, duration, percent, rate } from "../format/units";
+import { count, duration, percent, rate, setting } from "../format/units";
 import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./api";
 import { laidOutSvg } from "./laidout";
 import { forget, register } from "./registry";
@@ -20,6 +20,7 @@ export class Intervals implements Charts, Chart {
   constructor(
     container: HTMLElement,
     private readonly comparison: Comparison,
+    runs: Run[],
     { theme }: ChartOptions,
   ) {
     this.theme = theme;
@@ -29,7 +30,8 @@ export class Intervals implements Charts, Chart {
     // Shares are compared by their difference, which has no place on the axis of the ratios of everything else.
     const ratios = metrics.filter(({ unit }) => unit !== "share");
     const axis = axisOf(ratios);
-    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, axis)));
+    const timeouts = new Set(runs.map(({ timeout_ns }) => timeout_ns));
+    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, axis, timeouts)));
     if (ratios.length > 0) this.element.append(axisRow(axis));
     this.setTheme(theme);
     container.append(this.element);
@@ -114,10 +116,10 @@ function key(side: "a" | "b", title: string): HTMLElement {
   return element;
 }
 
-function row(metric: ComparedMetric, axis: Axis): HTMLElement {
+function row(metric: ComparedMetric, axis: Axis, timeouts: Set<number>): HTMLElement {
   const element = document.createElement("div");
   element.className = `intervals-row intervals-${metric.verdict}`;
-  element.append(part("intervals-name", metric.name), runsOf(metric), differenceOf(metric, axis), words(metric));
+  element.append(part("intervals-name", metric.name), runsOf(metric, timeouts), differenceOf(metric, axis), words(metric));
   return element;
 }
 
@@ -126,7 +128,7 @@ function mark(side: "a" | "b", x: string, y: number): SVGElement {
   return svg("circle", { class: `intervals-${side}`, cx: x, cy: String(y), r: "4" });
 }
 
-function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement {
+function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric, timeouts: Set<number>): HTMLElement {
   const known = [...a_values, ...b_values].filter((value) => value !== null);
   const element = part("intervals-runs");
   if (known.length === 0) return element;
@@ -145,7 +147,7 @@ function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement
   ] as const) {
     if (anchor === "end" && high === low) continue;
     const label = svg("text", { class: "intervals-tick", x, y: "40", "text-anchor": anchor });
-    label.textContent = figure(value, unit);
+    label.textContent = figure(value, unit, timeouts);
     picture.append(label);
   }
   element.append(picture);
@@ -155,10 +157,8 @@ function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement
 function differenceOf(metric: ComparedMetric, { place }: Axis): HTMLElement {
   const { difference, from, to, unit } = metric;
   const element = part("intervals-difference");
-  const label =
-    difference === null
-      ? "no difference can be given"
-      : `${change(difference, metric)}, from ${change(from, metric)} to ${change(to, metric)}`;
+  const interval = from === null || to === null ? "" : `, from ${change(from, metric)} to ${change(to, metric)}`;
+  const label = difference === null ? "no difference can be given" : `${change(difference, metric)}${interval}`;
   if (unit === "share") {
     element.textContent = label;
     return element;
@@ -244,8 +244,10 @@ function factors(shares: number[]): Axis {
   return { place, ticks: [{ share: 0, text: "1" }, ...sides] };
 }
 
-function figure(value: number, unit: ComparedMetric["unit"]): string {
-  return unit === "ns" ? duration(value) : unit === "qps" ? `${rate(value)}/s` : percent(value);
+/** A percentile beyond the timeout has the timeout as its value, which no measured duration is to the nanosecond. */
+function figure(value: number, unit: ComparedMetric["unit"], timeouts: Set<number>): string {
+  if (unit === "ns") return timeouts.has(value) ? `>${setting(value)}` : duration(value);
+  return unit === "qps" ? `${rate(value)}/s` : percent(value);
 }
 
 function part(name: string, text = ""): HTMLElement {

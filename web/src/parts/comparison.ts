@@ -1,7 +1,7 @@
 /** The answer of a comparison: its sentence, what was not asked alike, and a row for each metric. */
 
 import { mountIntervals, type Charts } from "../charts";
-import type { ComparedMetric, Comparison, Table } from "../data/types";
+import type { ComparedMetric, Comparison, Run, Table } from "../data/types";
 import { change } from "../format/change";
 import { expectations } from "./answer";
 import { copyButton } from "./copy";
@@ -53,9 +53,15 @@ function sideOf(name: string, { title, runs }: Comparison["a"]): HTMLElement[] {
   ];
 }
 
-export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void, name: () => string): HTMLElement {
+export function differences(
+  comparison: Comparison,
+  runs: Run[],
+  themes: Themes,
+  follow: (charts: Charts) => void,
+  name: () => string,
+): HTMLElement {
   const place = el("div", { class: "charts" });
-  const charts = mountIntervals(place, comparison, { theme: themes.now });
+  const charts = mountIntervals(place, comparison, runs, { theme: themes.now });
   follow(charts);
   const table = metricTable(comparison.metrics, "metric");
   const steps = metricTable(comparison.steps, "step");

@@ -71,7 +71,9 @@ export class Report {
     const { runs, comparison } = this.data;
     if (comparison) {
       this.draw("comparison", () => comparisonAnswer(comparison));
-      this.draw("differences", () => differences(comparison, this.themes, this.drawn("differences"), () => this.name()));
+      this.draw("differences", () =>
+        differences(comparison, runs, this.themes, this.drawn("differences"), () => this.name()),
+      );
     }
     if (runs.length > 1) {
       this.draw("runs", () => runRows(runs, this.selected, comparison, this.themes, (run) => this.select(run)));
