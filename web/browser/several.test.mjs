@@ -27,6 +27,25 @@ test("several runs stand on the same axes, and a reader chooses whose answer and
   await assertClean(page);
 });
 
+test("the table of runs fits a usual window, and a wider table shows that there is more of it", async () => {
+  const file = await report("stair", "udp", "send-only", "closed");
+  const rows = (page) => page.locator("#runs .scroll");
+  const hidden = (page) => rows(page).evaluate((box) => box.scrollWidth - box.clientWidth);
+  const desk = await browser.open(file);
+  assert.ok((await hidden(desk)) <= 0, `${await hidden(desk)} px are hidden`);
+  const { runs } = await dataOf(desk);
+  const head = await rows(desk).locator("thead th").allTextContents();
+  for (const [n, { send_only }] of runs.entries()) {
+    const cell = await rows(desk).locator("tbody tr").nth(n).locator("> *").nth(head.indexOf("answered")).textContent();
+    assert.equal(cell === "-", send_only, `answered of ${runs[n].label}: ${cell}`);
+  }
+  await assertClean(desk);
+  const phone = await browser.open(file, { viewport: PHONE });
+  assert.ok((await hidden(phone)) > 0);
+  assert.match(await rows(phone).evaluate((box) => getComputedStyle(box).backgroundImage), /linear-gradient/);
+  await assertClean(phone);
+});
+
 test("runs of one rate each give a chart of load against response", async () => {
   const page = await browser.open(await report("udp", "stalled"));
   assert.ok((await chartsOf(page)).includes("load"), "a chart of load");

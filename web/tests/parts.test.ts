@@ -6,9 +6,10 @@ import { fileName, tsv } from "../src/parts/copy";
 import { nextSorting } from "../src/parts/datatable";
 import { figuresApart } from "../src/parts/dom";
 import { liveAnswer, pause_ms } from "../src/parts/live";
-import { sharedFigures } from "../src/parts/runs";
+import { figure, sharedFigures } from "../src/parts/runs";
 import { figureOf, order } from "../src/parts/sort";
 import { rowsInSight } from "../src/parts/window";
+import { emptyRun } from "./runs";
 import { samplePages } from "./sample";
 
 const pages = samplePages();
@@ -138,6 +139,23 @@ describe("several runs and comparisons", () => {
     const runs = pages["several"]!.data.runs;
     expect(sharedFigures(runs)).toEqual(runs[0]!.answer.figures.map((figure) => figure.label));
     expect(sharedFigures([])).toEqual([]);
+    const of = (...labels: string[]) => ({
+      ...emptyRun(),
+      answer: { sentence: "", figures: labels.map((label) => ({ label, value: "1", unit: "" })) },
+    });
+    const many = [of("a", "b", "c", "d", "e"), of("e", "f", "g"), of("f", "g")];
+    expect(sharedFigures(many)).toEqual(["a", "b", "c", "e", "f", "g"]);
+  });
+
+  test("a figure that the answer of a run does not have is that of its summary", () => {
+    const lateness = { p99: { ns: 20_479, beyond_timeout: false } };
+    const summary = { sent_qps: 5000, answered_qps: 4990.4, loss_share: 0.002, lateness };
+    const held = { ...emptyRun(), answer: { sentence: "", figures: [{ label: "held", value: "4,990", unit: "queries/s" }] }, summary };
+    const labels = ["held", "answered", "sent", "loss", "lateness p99", "p50 there"];
+    const texts = labels.map((label) => figure(held, label));
+    expect(texts).toEqual(["4,990 queries/s", "4,990 queries/s", "5,000 queries/s", "0.20 %", "20.5 µs", "-"]);
+    expect(figure({ ...held, send_only: true }, "answered")).toBe("-");
+    expect(figure({ ...held, summary: null }, "answered")).toBe("-");
   });
 
   test("differences have a sign, and those of shares are in points", () => {

@@ -2,6 +2,7 @@
 
 import { keyElement, runLook } from "../charts";
 import type { Comparison, Run } from "../data/types";
+import { duration, percent, rate, setting } from "../format/units";
 import { verdictMark } from "./answer";
 import { el, prose, section, unseen } from "./dom";
 import type { Themes } from "./theme";
@@ -53,12 +54,43 @@ function side(run: Run, comparison: Comparison | undefined): HTMLElement | null 
   return name && el("span", { class: "side" }, name);
 }
 
-/** The labels of the figures that any run has, in the order of the first that has them. */
+/** A window has room for so many columns beside the sentences. */
+const MOST_FIGURES = 6;
+
+/** The labels of the figures that any run has, in the order of the first that has them; of many those of most runs. */
 export function sharedFigures(runs: Run[]): string[] {
-  return [...new Set(runs.flatMap((run) => run.answer.figures.map((figure) => figure.label)))].slice(0, 6);
+  const labels = [...new Set(runs.flatMap((run) => run.answer.figures.map((figure) => figure.label)))];
+  const having = (label: string) => runs.filter((run) => figure(run, label) !== "-").length;
+  const kept = new Set([...labels].sort((a, b) => having(b) - having(a)).slice(0, MOST_FIGURES));
+  return labels.filter((label) => kept.has(label));
 }
 
-function figure(run: Run, label: string): string {
+/** As the answer has it, else from the summary: the answers of two runs may be of different figures. */
+export function figure(run: Run, label: string): string {
   const found = run.answer.figures.find((figure) => figure.label === label);
-  return found ? `${found.value} ${found.unit}`.trim() : "-";
+  if (found) return `${found.value} ${found.unit}`.trim();
+  return FROM_SUMMARY[label]?.(run.summary as Summary, run) ?? "-";
+}
+
+/** What is used of the object of `dnsdyno show --json`. */
+interface Summary {
+  sent_qps?: number | null;
+  answered_qps?: number | null;
+  loss_share?: number | null;
+  lateness?: { p99?: { ns: number; beyond_timeout: boolean } | null } | null;
+}
+
+const FROM_SUMMARY: Record<string, (summary: Summary | null, run: Run) => string | undefined> = {
+  sent: (summary) => rateText(summary?.sent_qps),
+  // Nothing of a send-only run was awaited.
+  answered: (summary, { send_only }) => (send_only ? undefined : rateText(summary?.answered_qps)),
+  loss: (summary) => (typeof summary?.loss_share === "number" ? percent(summary.loss_share) : undefined),
+  "lateness p99": (summary, { timeout_ns }) => {
+    const p99 = summary?.lateness?.p99;
+    return p99 ? (p99.beyond_timeout ? `>${setting(timeout_ns)}` : duration(p99.ns)) : undefined;
+  },
+};
+
+function rateText(qps: number | null | undefined): string | undefined {
+  return typeof qps === "number" ? `${rate(qps)} queries/s` : undefined;
 }
