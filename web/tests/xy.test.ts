@@ -81,6 +81,17 @@ describe("load against response", () => {
   });
 });
 
+describe("the curve of one query", () => {
+  it("is a point, and says so", () => {
+    const curve = { title: "response time", count: 1, unanswered: 0, slowest: [1], ns: [2e5] };
+    const panel = curvePanel([run({ curves: [curve] })])!;
+    expect(panel.lines[0]!.dots).toBe(true);
+    expect(panel.note).toMatch(/one query/);
+    const two = { ...curve, count: 2, slowest: [1, 0.5], ns: [1e5, 2e5] };
+    expect(curvePanel([run({ curves: [two] })])!.note).not.toMatch(/one query/);
+  });
+});
+
 describe("the distribution over clients", () => {
   it("has a bar for each range, a logarithmic axis where it is needed, and no client on no place", () => {
     const few = [

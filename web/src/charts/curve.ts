@@ -90,12 +90,14 @@ function lineOf(run: Run, curve: Curve, label: string, index: number): CurveLine
     .filter(({ x }) => x >= RAREST * 0.999);
   const { count, unanswered } = curve;
   // Beyond the timeout there is the wall, which stands exactly where the last answer is, not at the next point.
-  const style = { colour: hueOf(index), dash: dashOf(index), width: 2 };
+  const style = { colour: hueOf(index), dash: dashOf(index), width: 2, dots: points.length === 1 };
   return { label, unit: "ns", ...style, points, timeout_ns: run.timeout_ns, count, unanswered };
 }
 
 function noteOf(lines: CurveLine[]): string {
   const lost = lines.filter(({ unanswered }) => unanswered > 0);
+  if (lines.every(({ count, unanswered }) => count === 1 && unanswered === 0))
+    return "There is one query, whose latency is a point on the left.";
   const parts = lost.map(
     ({ label, unanswered, count, timeout_ns }) =>
       `${lines.length > 1 ? `${label}: ` : ""}${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`,

@@ -73,8 +73,8 @@ export function marginsFor(width: number): Margins {
 }
 
 /** From an axis to its labels. Those of the x axis are so low that its first one is not written over the last one beside it. */
-const LABEL_GAP = { x: 9, y: 6 };
-const X_AXIS_HEIGHT = 25;
+const LABEL_GAP = { x: 11, y: 6 };
+const X_AXIS_HEIGHT = 27;
 const TICK_SPACE = { x: 72, y: 28 };
 
 export class Plot {

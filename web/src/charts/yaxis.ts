@@ -12,7 +12,7 @@ export interface YAxis {
 }
 
 /** Above and below what is between the axes. */
-const OUTSIDE_HEIGHT = 33;
+const OUTSIDE_HEIGHT = 35;
 
 /** What else than its lines an axis must have room for. */
 export interface Beside {
