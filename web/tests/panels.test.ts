@@ -53,6 +53,27 @@ describe("the rate", () => {
     expect(figures(panel([run], "rate"), run)).toMatchObject({ asked: [10, 0, 10, NaN], answered: [10, 0, 9, NaN] });
   });
 
+  it("is drawn as far as the load goes in its last interval, and so is all else of queries", async () => {
+    const run = await shownRun({
+      covered_ns: [SECOND_NS, SECOND_NS / 2, 0],
+      idle_ns: [0, SECOND_NS / 2, SECOND_NS],
+      scheduled: [10, 5, 0],
+      "ends.answered": [10, 5, 0],
+      "types.A.answered": [10, 5, 0],
+      "workers.0.cpu_ns": [SECOND_NS / 2, SECOND_NS / 2, 0],
+    });
+    const window = Window.of(run.series!, 0, Infinity);
+    const seconds = (ends: Float64Array) => Array.from(ends, (end) => end / SECOND_NS);
+    for (const columns of [["ends.answered"], ["rcodes.NOERROR"], ["latency.p99"], ["lateness.p99"]]) {
+      expect(seconds(window.endsOf(columns))).toEqual([1, 1.5, 3]);
+    }
+    for (const column of ["workers.0.cpu_ns", "watched.0.load", "arrivals.connections.opened"]) {
+      expect(seconds(window.endsOf([column]))).toEqual([1, 2, 3]);
+    }
+    expect(figures(panel([run], "types"), run)).toEqual({ A: [10, 10, NaN] });
+    expect(figures(panel([run], "generator"), run)).toEqual({ "worker 0": [0.5, 0.5, 0] });
+  });
+
   it("shows each kind of query without an answer that happened, with all reasons for which queries were not sent", async () => {
     const run = await shownRun({
       "ends.answered": [1, 1],

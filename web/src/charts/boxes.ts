@@ -9,7 +9,7 @@ const NARROWEST_BOX = 5;
 /** `lines` are min, 25, 50, 75 and max. */
 export function paintBoxes(pen: Pen, window: Window, lines: Float64Array[]): void {
   const [min, p25, p50, p75, max] = lines as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
-  const { from, to } = window;
+  const { from, dueTo: to } = window;
   const colour = pen.colours.answered;
   if (window.length === 0) return;
   const width = (pen.x(to[to.length - 1]!) - pen.x(from[0]!)) / window.length;

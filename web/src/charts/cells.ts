@@ -85,12 +85,13 @@ export function columnsOf(pen: Pen, window: Window, width: number): Columns {
   const first = new Int32Array(window.length);
   const end = new Int32Array(window.length);
   const covered_s = new Float64Array(width);
+  const to = window.dueTo;
   for (let i = 0; i < window.length; i++) {
     const left = Math.round(pen.x(window.from[i]!) - pen.box.left);
-    const right = Math.round(pen.x(window.to[i]!) - pen.box.left);
+    const right = Math.round(pen.x(to[i]!) - pen.box.left);
     first[i] = Math.min(Math.max(left, 0), width);
     end[i] = Math.min(Math.max(right, left + 1), width);
-    const seconds = (window.to[i]! - window.from[i]!) / 1e9;
+    const seconds = (to[i]! - window.from[i]!) / 1e9;
     for (let x = first[i]!; x < end[i]!; x++) covered_s[x]! += seconds;
   }
   return { first, end, covered_s };

@@ -21,6 +21,8 @@ interface Drawn {
   line: Line;
   run: ShownRun;
   window: Window;
+  /** The ends of what is drawn of its intervals. */
+  to: Float64Array;
   values: Float64Array;
   lower: Float64Array | null;
   upper: Float64Array;
@@ -122,7 +124,7 @@ export class TimeChart implements Chart {
           ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!))
           : values;
       if (line.shape === "stack") tops.set(run, upper);
-      this.drawn.push({ line, run, window, values, lower, upper });
+      this.drawn.push({ line, run, window, to: window.endsOf(line.columns), values, lower, upper });
     }
     this.rows = this.panel.scale === "rows" && this.drawn[0] ? rowsOf(this.drawn, this.timeout_ns()) : null;
     const heat = this.heatRun();
@@ -280,7 +282,7 @@ export class TimeChart implements Chart {
     return limits.flatMap(({ label, value, run }) => {
       const drawn = this.drawn.find((one) => one.run.run.label === run);
       if (!drawn) return [];
-      const { from, to } = drawn.window;
+      const { from, dueTo: to } = drawn.window;
       const values = drawn.window.ratesOfQueries(["scheduled"]).map((qps) => qps * value);
       const name = this.shared.runs.length === 1 || label.includes(", ") ? label : `${label}, ${run}`;
       return [{ label: name, steps: { from, to, values } }];
@@ -354,13 +356,13 @@ export class TimeChart implements Chart {
   }
 }
 
-function paintStack(pen: Pen, { line, window: { from, to }, lower, upper }: Drawn): void {
+function paintStack(pen: Pen, { line, window: { from }, to, lower, upper }: Drawn): void {
   const colour = line.colour(pen.colours);
   pen.area({ from, to, values: upper }, lower, faint(colour, line.opacity ?? 1));
   if (line.edge) pen.steps({ from, to, values: upper }, { colour, width: 1.5 });
 }
 
-function paintLine(pen: Pen, { line, window: { from, to }, values }: Drawn): void {
+function paintLine(pen: Pen, { line, window: { from }, to, values }: Drawn): void {
   const { dash, width, halo } = line;
   pen.steps(
     { from, to, values },

@@ -1,5 +1,5 @@
 /** What a run is made of: RCODEs, query types, members of a mix, connections, handshakes, parts of a transaction. */
-import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
+import { columnsOf, ratesOf, ratesOfQueries, sharesOf, valuesOf, valuesOrZero } from "./figures";
 import { MEDIAN, dashOf, hueOf } from "../theme";
 import { rowsHeight } from "../yaxis";
 import type { Line, Panel, ShownRun } from "./panel";
@@ -98,10 +98,11 @@ function handshakes(run: ShownRun): Panel {
 
 type Rate = [label: string, columns: string[], colour: Line["colour"]];
 
-function rates(run: ShownRun, kinds: Rate[]): Line[] {
+/** `of` is `ratesOfQueries` for counters of queries by the instant at which they were due. */
+function rates(run: ShownRun, kinds: Rate[], of = ratesOf): Line[] {
   return kinds.flatMap(([label, names, colour]): Line[] => {
     const columns = columnsOf(run, names);
-    return columns.length > 0 ? [{ ...base(run, label, 0), colour, ...ratesOf(columns) }] : [];
+    return columns.length > 0 ? [{ ...base(run, label, 0), colour, ...of(columns) }] : [];
   });
 }
 
@@ -143,11 +144,11 @@ function types(run: ShownRun): Panel {
     columns.length > MOST_TYPES ? [columns.slice(0, MOST_TYPES - 1), columns.slice(MOST_TYPES - 1)] : [columns, []];
   const lines = first.map((column, i): Line => {
     const label = column.slice("types.".length, -".answered".length);
-    return { ...base(run, label, i), shape: "stack", ...ratesOf([column]) };
+    return { ...base(run, label, i), shape: "stack", ...ratesOfQueries([column]) };
   });
   if (rest.length > 0) {
     const others = { ...base(run, `${rest.length} other types`, 0), colour: (p: { notSent: string }) => p.notSent };
-    lines.push({ ...others, shape: "stack", ...ratesOf(rest) });
+    lines.push({ ...others, shape: "stack", ...ratesOfQueries(rest) });
   }
   return { id: "types", title: "Answered by query type", unit: "queries/s", height: 140, scale: "zero", lines };
 }
@@ -156,7 +157,7 @@ function types(run: ShownRun): Panel {
 function agents(run: ShownRun): Panel {
   const lines = run.run.agents.flatMap((name, i) => {
     const scheduled = `agents.${i}.scheduled`;
-    return rates(run, [[name, [`agents.${i}.ends.answered`], hueOf(i)]]).map((line): Line => {
+    return rates(run, [[name, [`agents.${i}.ends.answered`], hueOf(i)]], ratesOfQueries).map((line): Line => {
       const values: Line["values"] = (window) => {
         const missing = missingOf(i, window);
         return line.values(window).map((rate, row) => (missing[row] ? NaN : rate));
@@ -206,7 +207,7 @@ function agentLatency(run: ShownRun): Panel {
 
 function members(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) =>
-    rates(run, [[name, [`members.${i}.ends.answered`], hueOf(i)]]).map((line) => ({ ...line, dash: dashOf(i) })),
+    rates(run, [[name, [`members.${i}.ends.answered`], hueOf(i)]], ratesOfQueries).map((line) => ({ ...line, dash: dashOf(i) })),
   );
   return { id: "members", title: `Answered by ${run.run.members_by}`, unit: "queries/s", height: 140, scale: "zero", lines };
 }

@@ -4,6 +4,11 @@ import type { LevelReader, Rows, SeriesReader } from "../../data/series";
 /** More rows than any screen has columns for, and few enough to be drawn between two frames. */
 export const MOST_ROWS = 4000;
 
+/** Counters and percentiles of queries by the instant at which they were due; others are of all of an interval. */
+function isOfQueries(name: string): boolean {
+  return !["watched.", "workers.", "arrivals."].some((prefix) => name.startsWith(prefix));
+}
+
 /** Whether a counter is that of all agents together, and so not known where one is missing. */
 function isOfAll(name: string): boolean {
   return !["watched.", "workers.", "agents."].some((prefix) => name.startsWith(prefix));
@@ -25,6 +30,20 @@ export class Window {
   static of(series: SeriesReader, from_ns: number, to_ns: number, columns: string[] = []): Window {
     const level = series.levelFor(from_ns, to_ns, MOST_ROWS, columns);
     return new Window(level, level.rowsWithin(from_ns, to_ns));
+  }
+
+  /** The ends of what is drawn of columns. */
+  endsOf(columns: string[]): Float64Array {
+    return columns.length > 0 && columns.every(isOfQueries) ? this.dueTo : this.to;
+  }
+
+  /** Where the load of each row ends: in the last one that has any, it may be before the end of the row. */
+  get dueTo(): Float64Array {
+    const last = this.level.dueEnd - 1;
+    if (last < this.rows.first || last >= this.rows.end || this.level.covered_ns[last] === 0) return this.to;
+    const ends = this.to.slice();
+    ends[last - this.rows.first] = this.level.from_ns[last]! + this.level.covered_ns[last]!;
+    return ends;
   }
 
   get length(): number {
