@@ -30,7 +30,7 @@ test("markup in every text of a record is shown as text", async () => {
   await assertText(await browser.open(file));
 });
 
-test("a name and a note of one long word make no page wider than its window, and hide no column of a list", async () => {
+test("a name and a note of one long word make no page wider than its window, and hide no column", async () => {
   const folder = await folderOf("long-words", ["long", "udp"]);
   const served = await started(["serve", folder, "--listen", "127.0.0.1:0"], /(http:\/\/\S+?)\/?\s/);
   try {

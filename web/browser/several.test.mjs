@@ -76,7 +76,8 @@ test("the page of a comparison says what compare prints, light and dark, wide an
 
 test("a comparison of two runs has no interval, and a percentile beyond the timeout is drawn as such", async () => {
   const [a, b] = [await record("stair@1"), await record("stair@2")];
-  const file = await made("two.html", (path) => dnsdyno(["compare", b, "--against", a, "--page", path], { codes: [0, 1] }));
+  const words = ["compare", b, "--against", a, "--page"];
+  const file = await made("two.html", (path) => dnsdyno([...words, path], { codes: [0, 1] }));
   const page = await browser.open(file);
   const drawn = spaced(await page.locator('[data-chart="intervals"]').textContent());
   assert.ok(!drawn.includes("from - to -"), drawn);

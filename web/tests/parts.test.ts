@@ -150,7 +150,8 @@ describe("several runs and comparisons", () => {
   test("a figure that the answer of a run does not have is that of its summary", () => {
     const lateness = { p99: { ns: 20_479, beyond_timeout: false } };
     const summary = { sent_qps: 5000, answered_qps: 4990.4, loss_share: 0.002, lateness };
-    const held = { ...emptyRun(), answer: { sentence: "", figures: [{ label: "held", value: "4,990", unit: "queries/s" }] }, summary };
+    const figures = [{ label: "held", value: "4,990", unit: "queries/s" }];
+    const held = { ...emptyRun(), answer: { sentence: "", figures }, summary };
     const labels = ["held", "answered", "sent", "loss", "lateness p99", "p50 there"];
     const texts = labels.map((label) => figure(held, label));
     expect(texts).toEqual(["4,990 queries/s", "4,990 queries/s", "5,000 queries/s", "0.20 %", "20.5 µs", "-"]);

@@ -119,7 +119,8 @@ function key(side: "a" | "b", title: string): HTMLElement {
 function row(metric: ComparedMetric, axis: Axis, timeouts: Set<number>): HTMLElement {
   const element = document.createElement("div");
   element.className = `intervals-row intervals-${metric.verdict}`;
-  element.append(part("intervals-name", metric.name), runsOf(metric, timeouts), differenceOf(metric, axis), words(metric));
+  const name = part("intervals-name", metric.name);
+  element.append(name, runsOf(metric, timeouts), differenceOf(metric, axis), words(metric));
   return element;
 }
 

@@ -72,7 +72,7 @@ export function marginsFor(width: number): Margins {
   return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 60, right: 30 };
 }
 
-/** From an axis to its labels. Those of the x axis are so low that its first one is not written over the last one beside it. */
+/** From an axis to its labels. The first one of the x axis is so low that it is not written over one of the y axis. */
 const LABEL_GAP = { x: 11, y: 6 };
 const X_AXIS_HEIGHT = 27;
 const TICK_SPACE = { x: 72, y: 28 };

@@ -90,8 +90,8 @@ const LARGE_UNITS = [
 ] as const;
 
 /**
- * A tick of a rate or a count: `50,000`, `0.5`; from a million on `1.5 M`, for which there is room beside an axis. On an
- * axis that ends at `top`, all ticks have the unit of that.
+ * A tick of a rate or a count: `50,000`, `0.5`; from a million on `1.5 M`, for which there is room beside an axis. All
+ * ticks of an axis that ends at `top` have the unit of that.
  */
 export function figureTick(value: number, top = value): string {
   const large = LARGE_UNITS.find(([size]) => top >= size);

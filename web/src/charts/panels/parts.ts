@@ -129,7 +129,8 @@ function percentile(
   dash: number[],
   width = 1.5,
 ): Line[] {
-  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, width, ...valuesOf(column) }] : [];
+  if (!run.series!.has(column)) return [];
+  return [{ ...base(run, label, 0), unit: "ns", colour, dash, width, ...valuesOf(column) }];
 }
 
 /** With more types, the rest is one. */
@@ -207,7 +208,10 @@ function agentLatency(run: ShownRun): Panel {
 
 function members(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) =>
-    rates(run, [[name, [`members.${i}.ends.answered`], hueOf(i)]], ratesOfQueries).map((line) => ({ ...line, dash: dashOf(i) })),
+    rates(run, [[name, [`members.${i}.ends.answered`], hueOf(i)]], ratesOfQueries).map((line) => ({
+      ...line,
+      dash: dashOf(i),
+    })),
   );
   return { id: "members", title: `Answered by ${run.run.members_by}`, unit: "queries/s", height: 140, scale: "zero", lines };
 }
