@@ -86,7 +86,8 @@ impl Control {
             self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |asked| Some((asked + 1).min(2)));
     }
 
-    /// Requests to send no more, unless that or more is requested already: of what is no signal, which comes beside one.
+    /// Requests to send no more, unless that or more is requested already: by what is no signal, and may come beside
+    /// one.
     pub fn stop_sending(&self, cause: StopCause) {
         let _ = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
         self.asked.fetch_max(1, Ordering::Relaxed);

@@ -152,7 +152,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Header {
-    /// Whether each row is a phase of the load: where there are several with a rate each, and no interval belongs to two.
+    /// Whether each row is a phase of the load: where there are several with a rate each, and no interval belongs to
+    /// two.
     pub(crate) fn rows_are_phases(&self) -> bool {
         let interval_ns = self.interval_ns.max(1);
         !self.has_slopes
