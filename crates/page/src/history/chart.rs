@@ -12,7 +12,7 @@ use dnsdyno_campaign::compare::Kind;
 use dnsdyno_campaign::history::report::words::{change, figure, metric_name, sentences, step_word};
 use dnsdyno_campaign::history::{Axis as Order, HistoryRun, Judged, Row};
 use dnsdyno_text::svg::{Axis, CENTRED, Frame, line, polyline, round_step, text};
-use dnsdyno_text::units::{duration, percent};
+use dnsdyno_text::units::{duration, percent, rate};
 use dnsdyno_text::{escaped, safe};
 
 use crate::made::utc;
@@ -99,9 +99,12 @@ fn up(judged: &Judged) -> Axis {
     let to = from + ((most - from) / step).ceil().max(1.0) * step;
     let count = ((to - from) / step).round().clamp(1.0, 8.0) as u32;
     let ticks = (0..=count).map(|nth| from + f64::from(nth) * step);
+    // Rates that are near each other would be the same with two digits after thousands or millions.
+    let is_short = step * 100.0 >= if to >= 1e6 { 1e6 } else { 1e3 };
     let label = |value: f64| match judged.metric.kind {
         Kind::Duration => duration(value.round().max(0.0) as u64),
-        Kind::Rate => short(value),
+        Kind::Rate if is_short => short(value),
+        Kind::Rate => rate(value),
         Kind::Share => percent(value),
     };
     Axis { from, to, is_logarithmic: false, ticks: ticks.map(|value| (value, label(value))).collect() }
