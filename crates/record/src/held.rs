@@ -72,14 +72,14 @@ fn loss(tally: &Tally) -> f64 {
     }
 }
 
-/// How the queue has grown in a run with one rate: at the server, or before it where queries were held back until after
-/// the end of the schedule.
+/// How the queue has grown in a run with one rate: at the server, or before it where a full window held queries back
+/// until after the end of the schedule. Queries that a slow host sent so late are no queue of the server.
 pub fn growth_of_run(digest: &Digest) -> Option<Growth> {
     let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
     let at_server = growth(&digest.rows().iter().map(point).collect::<Vec<_>>());
     let within_ns = digest.schedule_ns();
-    let held_back = Growth { by_ns: digest.sending_ns().saturating_sub(within_ns), within_ns };
-    at_server.or(held_back.without(0))
+    let before_it = Growth { by_ns: digest.sending_ns().saturating_sub(within_ns), within_ns };
+    at_server.or(before_it.without(0).filter(|_| digest.tally().held_back > 0))
 }
 
 /// How the queue has grown up to each row of a ramp, within the time of the rows before it that are needed to tell.
@@ -219,7 +219,11 @@ mod tests {
         ended(&mut digest, 2 * SECOND + 5 * MS);
         assert_eq!((digest.sending_ns(), growth_of_run(&digest)), (2 * SECOND, None));
         ended(&mut digest, 5 * SECOND);
-        assert_eq!(digest.sending_ns(), 5 * SECOND);
+        // By a host that is too slow.
+        assert_eq!((digest.sending_ns(), growth_of_run(&digest)), (5 * SECOND, None));
+        let mut held_back = digest.sum.clone().unwrap();
+        held_back.tally.held_back = 9;
+        digest.sum(&held_back);
         assert_eq!(growth_of_run(&digest).map(Growth::ns_per_s), Some(1_500 * MS));
     }
 
