@@ -26,7 +26,9 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
         return None;
     }
     let mut table = Table::default();
-    let step_ns = digest.header.interval_ns;
+    // Steps may begin at whole seconds though their intervals are shorter.
+    let is_whole = rows.iter().all(|row| row.from_ns.is_multiple_of(SECOND_NS));
+    let step_ns = if is_whole { SECOND_NS } else { digest.header.interval_ns };
     table.right("from s", 0, cells(rows, |row| seconds(row.from_ns, step_ns)));
     table.left("phase", 6, cells(rows, |row| row.label.as_deref().map(safe).unwrap_or_default()));
     if digest.header.headline == Headline::Response {
@@ -66,3 +68,5 @@ fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
 fn cells(rows: &[Row], cell: impl Fn(&Row) -> String) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
+
+const SECOND_NS: u64 = 1_000_000_000;
