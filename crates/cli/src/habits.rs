@@ -289,6 +289,8 @@ mod tests {
         for line in ["dnsdyno run -s ::1 --qps 1000", "dnsdyno run --qps=1000"] {
             assert_eq!(advice_on(line).as_deref(), Some("there is no --qps here: the rate is `--rate 1000`"));
         }
+        // It has no queries, and a limit of its own.
+        assert_eq!(advice_on("dnsdyno relay --limit 300"), None);
         let x = advice_on("dnsdyno run -x5300").expect("advice");
         assert!(x.contains("`--local-ports 5300..65535`"), "{x}");
         let o = advice_on("dnsdyno run -O num-q=7").expect("advice");

@@ -168,3 +168,21 @@ pub(crate) fn resumed(digest: &Digest) -> u64 {
     let kinds = [HandshakeKind::Resumed, HandshakeKind::Early];
     encrypted.map_or(0, |encrypted| kinds.map(|kind| encrypted.handshakes.get(kind).count()).iter().sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_came_late_have_no_code_and_count_in_the_mean_size() {
+        let mut tally = Tally::new(1);
+        (tally.requests, tally.retried, tally.bytes_sent) = (12, 2, 12 * 29);
+        (tally.ends.answered, tally.ends.answered_late, tally.bytes_answered) = (6, 4, 10 * 45);
+        tally.rcodes.add(0, 10);
+        tally.rcodes_late_or_wrong.add(0, 4);
+        let mut digest = Digest::new(dnsdyno_record::Header::default());
+        digest.sum(&dnsdyno_record::Sum { tally, ..Default::default() });
+        let figures = Figures::of(&digest);
+        assert_eq!((figures.answered, figures.rcodes[0], figures.mean_bytes), (6, 6, (29, 45)));
+    }
+}

@@ -105,6 +105,14 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_limit_of_outstanding_queries_are_no_less_than_it() {
+        let curve = Constant { rate_qps: 1.0, duration_ns: None }.curve().unwrap();
+        let limits = StopLimits { behind: None, outstanding: Some(7) };
+        let part = |workers| WorkerLimits::of(limits, &curve, u64::MAX, 1, workers).outstanding;
+        assert_eq!([1, 2, 4, 9].map(part), [7, 4, 2, 1].map(Some));
+    }
+
+    #[test]
     fn no_worker_is_behind_at_the_end_of_its_schedule_or_without_a_limit() {
         assert_eq!(behind(10, 1, 1).behind(5_000 * MS, 995, || 0), None);
         assert_eq!(behind(5, 1, 1).behind(5_000 * MS, 995, || 0), Some(5));

@@ -79,19 +79,19 @@ impl AnswerChecks {
     /// The checks of two generators of one load. Each has asked the same questions before it, and the figures of these
     /// are those of the one that has learned more.
     pub fn joined(self, other: AnswerChecks) -> AnswerChecks {
-        let (more, less) = match self.questions_known >= other.questions_known {
+        let (mut more, less) = match self.questions_known >= other.questions_known {
             true => (self, other),
             false => (other, self),
         };
-        AnswerChecks {
-            right: more.right.saturating_add(less.right),
-            wrong: more.wrong.saturating_add(less.wrong),
-            not_checked_changing: more.not_checked_changing.saturating_add(less.not_checked_changing),
-            not_checked_unanswered: more.not_checked_unanswered.saturating_add(less.not_checked_unanswered),
-            not_checked_not_asked: more.not_checked_not_asked.saturating_add(less.not_checked_not_asked),
-            not_checked_truncated: more.not_checked_truncated.saturating_add(less.not_checked_truncated),
-            ..more
-        }
+        more.merge(&AnswerChecks {
+            questions: 0,
+            questions_known: 0,
+            questions_changing: 0,
+            questions_unanswered: 0,
+            questions_not_asked: 0,
+            ..less
+        });
+        more
     }
 
     /// Answers under load that were compared.
@@ -121,5 +121,18 @@ impl AnswerCounts {
     /// Those that were not the same.
     pub fn differing(&self) -> u64 {
         self.different.saturating_add(self.better).saturating_add(self.worse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generators_of_one_load_have_asked_the_same_questions_and_checked_different_answers() {
+        let one = AnswerChecks { questions: 9, questions_known: 8, right: 5, wrong: 1, ..Default::default() };
+        let other = AnswerChecks { questions_known: 7, questions_unanswered: 1, right: 6, ..one };
+        let both = AnswerChecks { right: 11, wrong: 2, ..one };
+        assert_eq!((one.joined(other), other.joined(one)), (both, both));
     }
 }

@@ -483,6 +483,8 @@ mod tests {
             assert_eq!([next(0), next(1)], [is_read; 2]);
             sampling.stop();
             assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 20);
+            // Of the whole load, and of no interval of it.
+            assert!(is_read || sampling.take_rest()[0].is_none());
         }
     }
 

@@ -263,6 +263,10 @@ fn results_of_dnsperf_are_compared_with_each_other_and_their_buckets_are_no_diff
     let twice = vec![dnsperf(folder.path(), "x", 1.0), dnsperf(folder.path(), "z", 1.0)];
     let error = compare_subjects(twice, side("b", 1.0), &settings).unwrap_err();
     assert!(error.to_string().contains("are the same run"), "{error}");
+    // Other files with the same figures are other runs.
+    let alike = vec![dnsperf(folder.path(), "x", 1.0), dnsperf(folder.path(), "w", 1.0)];
+    std::fs::write(folder.path().join("w"), "other").unwrap();
+    assert!(compare_subjects(alike, side("b", 1.2), &settings).is_ok());
 }
 
 #[test]

@@ -203,3 +203,34 @@ fn a_generator_in_doubt_is_said_first() {
     assert!(text.starts_with("in doubt: CPU saturated"), "{text}");
     assert_eq!(text.matches("add --workers").count(), 1, "{text}");
 }
+
+#[test]
+fn what_is_known_of_the_run_only_explains_all_that_it_counts() {
+    let mut scene = Scene::over("udp");
+    (2..10).for_each(|second| _ = scene.lost(second, 300));
+    scene.of_whole_run = Some((SERVER, "dropped.rate-limit", 2_400));
+    let found = scene.diagnose();
+    assert_eq!((found.findings[0].explains.unanswered, found.unexplained), (2_400, 0), "{found:#?}");
+}
+
+#[test]
+fn nothing_to_explain_is_not_said_of_what_is_not_known() {
+    let verdict = |change: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::over("udp");
+        change(&mut scene);
+        scene.diagnose().verdict
+    };
+    assert!(verdict(&|_| {}).ends_with("there is nothing to explain."));
+    let send_only = verdict(&|scene| scene.header.send_only = true);
+    assert!(send_only.contains("No response was awaited"), "{send_only}");
+    let refused = verdict(&|scene| {
+        let tallies = scene.seconds.iter_mut().map(|second| &mut second.tally);
+        tallies.for_each(|tally| {
+            tally.rcodes = Default::default();
+            tally.rcodes.add(5, tally.ends.answered);
+        });
+    });
+    assert!(refused.contains("every response was REFUSED"), "{refused}");
+    let nothing = verdict(&|scene| scene.seconds.clear());
+    assert!(nothing.starts_with("No query has ended"), "{nothing}");
+}

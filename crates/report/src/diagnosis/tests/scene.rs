@@ -16,6 +16,8 @@ pub(super) const GENERATOR_HOST: usize = 3;
 pub(super) struct Scene {
     pub(super) header: Header,
     pub(super) seconds: Vec<Interval>,
+    /// What a counter of a source rose by that is known of the run only.
+    pub(super) of_whole_run: Option<(usize, &'static str, u64)>,
 }
 
 impl Scene {
@@ -60,7 +62,7 @@ impl Scene {
             ..sample::header()
         };
         let seconds = (0..10).map(|index| sample::second(index, 1_000, 0)).collect();
-        let mut scene = Scene { header, seconds };
+        let mut scene = Scene { header, seconds, of_whole_run: None };
         for second in 0..10 {
             for (source, name, value) in [
                 (HOST, "cpu.idle_ns", 2_500_000_000),
@@ -113,7 +115,10 @@ impl Scene {
     pub(super) fn digest(&self) -> Digest {
         let mut digest = Digest::new(self.header.clone());
         self.seconds.iter().for_each(|second| digest.interval(second));
-        let totals = digest.watched().to_vec();
+        let mut totals = digest.watched().to_vec();
+        if let Some((source, name, rise)) = self.of_whole_run {
+            totals[source].get_or_insert_default().counters.insert(name.into(), rise);
+        }
         let sum = Sum { watched: totals, ..sample::calm_sum(&digest) };
         digest.sum(&sum);
         digest

@@ -176,6 +176,13 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
             }),
         ),
         ("rate-limit", drops("udp", SERVER, &["dropped.rate-limit"])),
+        (
+            "rate-limit",
+            // Of a server that was read before and after the load.
+            with(all_lossy("udp", &|_, _| {}), &|scene| {
+                scene.of_whole_run = Some((SERVER, "dropped.rate-limit", 2_400));
+            }),
+        ),
         ("rate-limit", all_limited(&|second| [480 + second % 7, 486 - second % 5])),
         // All that arrives is truncated: the half of it that does not is lost by something else.
         ("unexplained", all_limited(&|_| [500, 500])),
