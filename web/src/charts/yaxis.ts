@@ -82,8 +82,8 @@ export function durationAxis(scale: "log" | "linear", drawn: Float64Array[], hei
   const { heat_ns, beyond, timeout_ns, limits } = { ...NOTHING, ...beside };
   const bandIn = beyond || drawn.some((values) => values.includes(Infinity)) ? height - OUTSIDE_HEIGHT : null;
   // Where nothing was answered, the axis ends at the timeout, above which all queries are.
-  const unanswered_ns = timeout_ns || 1e8;
-  const { range, top } = (scale === "log" ? logRange : linearRange)(drawn, heat_ns, limits, bandIn, unanswered_ns);
+  const shown = { drawn, heat_ns, limits, bandIn, end_ns: timeout_ns || 1e8 };
+  const { range, top } = (scale === "log" ? logRange : linearRange)(shown);
   const ticks = scale === "log" ? logTicks : linearTicks;
   // The end of the axis is where the band begins, whose label has no room beside another.
   const last = bandIn === null ? range[1] : scale === "log" ? range[1] * 0.8 : range[1] * 0.97;
@@ -104,14 +104,18 @@ interface DurationRange {
   top: number;
 }
 
-/** `end_ns` is that of an axis without figures. */
-function logRange(
-  drawn: Float64Array[],
-  heat_ns: [number, number] | null,
-  limits: number[],
-  bandIn: number | null,
-  end_ns: number,
-): DurationRange {
+/** What an axis of durations must have room for. */
+interface Shown {
+  drawn: Float64Array[];
+  heat_ns: [number, number] | null;
+  limits: number[];
+  /** The height of an axis that has the band of the unanswered at its end. */
+  bandIn: number | null;
+  /** The end of an axis without figures. */
+  end_ns: number;
+}
+
+function logRange({ drawn, heat_ns, limits, bandIn, end_ns }: Shown): DurationRange {
   let [low, high] = heat_ns ?? [Infinity, 0];
   for (const values of drawn) {
     for (const value of values) {
@@ -131,13 +135,7 @@ function logRange(
   return { range: [low, high], top };
 }
 
-function linearRange(
-  drawn: Float64Array[],
-  heat_ns: [number, number] | null,
-  limits: number[],
-  bandIn: number | null,
-  end_ns: number,
-): DurationRange {
+function linearRange({ drawn, heat_ns, limits, bandIn, end_ns }: Shown): DurationRange {
   const reached = highest(drawn, heat_ns?.[1] ?? 0);
   const near = reachable(limits, [0, reached || end_ns], "linear");
   const high = reached > 0 || near.some((limit) => limit > end_ns) ? ceiling(Math.max(reached, ...near)) : end_ns;
