@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_measure::{Arrivals, Evidence, PerClient, Tally, WorkerUse};
-use dnsdyno_record::{Ended, Event, Header, Headline, HostInfo, Interval, RunWriter, Sum};
+use dnsdyno_record::{Event, Header, Headline, HostInfo, Interval, RunWriter, Sum};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
@@ -176,27 +176,15 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
     let sent = digest.tally().scheduled;
     let evidence = Evidence { open_loop: true, sockets: 8, busiest_worker_cpu: 0.02, ..Evidence::default() };
     let sum = Sum {
-        agents: Vec::new(),
         to_ns: seconds * SECOND_NS,
         tally: digest.tally().clone(),
         arrivals: digest.arrivals().clone(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        ended: Ended::ByTime,
         evidence,
-        late_after_settled: 0,
-        last_answer_ns: None,
         workers: digest.workers().to_vec(),
         schedule_ns: seconds * SECOND_NS,
         passes: digest.tally().scheduled as f64 / 100_000.0,
-        interface: None,
         queries_per_client: PerClient::of([sent / 8; 8]),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
-        watched: Vec::new(),
+        ..Sum::default()
     };
     let verdict = digest.judge(Some(&sum));
     sum.judged(verdict)

@@ -486,27 +486,13 @@ mod tests {
         let names = |warnings: &[Warning]| warnings.iter().map(Warning::name).collect::<Vec<_>>();
         assert_eq!(names(&digest.warnings()), ["socket_drops"]);
         let sum = Sum {
-            agents: Vec::new(),
             to_ns: SECOND,
             tally: dropping.tally.clone(),
             arrivals: dropping.arrivals.clone(),
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            ended: Ended::ByTime,
             evidence: Evidence { fragments: 2, clock_step_ns: SECOND as i64, ..Evidence::default() },
-            late_after_settled: 0,
-            last_answer_ns: None,
-            workers: Vec::new(),
             schedule_ns: SECOND,
             passes: 1.0,
-            interface: None,
-            queries_per_client: Vec::new(),
-            explanations: Vec::new(),
-            truncated: None,
-            replay: None,
-            answers: None,
-            answer_checks: None,
-            watched: Vec::new(),
+            ..Sum::default()
         };
         let verdict = digest.judge(Some(&sum));
         digest.sum(&sum.judged(verdict));

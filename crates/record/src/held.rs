@@ -75,8 +75,7 @@ fn loss(tally: &Tally) -> f64 {
 /// How the queue has grown in a run with one rate: at the server, or before it where a full window held queries back
 /// until after the end of the schedule. Queries that a slow host sent so late are no queue of the server.
 pub fn growth_of_run(digest: &Digest) -> Option<Growth> {
-    let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
-    let at_server = growth(&digest.rows().iter().map(point).collect::<Vec<_>>());
+    let at_server = growth(&points(digest));
     let within_ns = digest.schedule_ns();
     let before_it = Growth { by_ns: digest.sending_ns().saturating_sub(within_ns), within_ns };
     at_server.or(before_it.without(0).filter(|_| digest.tally().held_back > 0))
@@ -84,10 +83,15 @@ pub fn growth_of_run(digest: &Digest) -> Option<Growth> {
 
 /// How the queue has grown up to each row of a ramp, within the time of the rows before it that are needed to tell.
 pub fn growth_of_ramp(digest: &Digest) -> Vec<Option<Growth>> {
-    let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
-    let points: Vec<Point> = digest.rows().iter().map(point).collect();
+    let points = points(digest);
     let until = |at: usize| points.get((at + 1).checked_sub(LEAST_POINTS)?..=at).and_then(growth);
     (0..points.len()).map(until).collect()
+}
+
+/// Those of the rows.
+fn points(digest: &Digest) -> Vec<Point> {
+    let point = |row: &Row| Point::of(row.from_ns, digest.header.latency_of(&row.tally));
+    digest.rows().iter().map(point).collect()
 }
 
 /// How the queue has grown in a step, from the parts of it that its row has.
@@ -133,7 +137,7 @@ const TOO_LITTLE: f64 = 0.003;
 mod tests {
     use super::*;
     use crate::Interval;
-    use crate::sample::{SECOND, header, interval, sum};
+    use crate::sample::{SECOND, header, interval};
 
     const MS: u64 = 1_000_000;
 
@@ -213,7 +217,7 @@ mod tests {
                 tally: digest.tally().clone(),
                 schedule_ns: 2 * SECOND,
                 evidence: evidence(until_ns),
-                ..sum()
+                ..Default::default()
             });
         };
         ended(&mut digest, 2 * SECOND + 5 * MS);

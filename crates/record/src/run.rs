@@ -398,8 +398,8 @@ impl Event {
     }
 }
 
-/// The whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The whole run; by default one that had no queries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sum {
     /// When the last query ended.
@@ -492,11 +492,12 @@ fn with_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::O
 }
 
 /// What ended a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
     /// The end of the schedule, or of the duration.
+    #[default]
     ByTime,
     /// The configured number of queries.
     ByCount,

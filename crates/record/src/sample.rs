@@ -1,8 +1,8 @@
 //! Headers and intervals for the tests of this crate.
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally};
+use dnsdyno_measure::{Arrivals, Tally};
 
-use crate::{Ended, Header, Headline, Interval, Phase, Sum};
+use crate::{Header, Headline, Interval, Phase};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -42,33 +42,6 @@ pub(crate) fn interval(index: u64, due: u64, lost: u64) -> Interval {
         tally,
         arrivals: Arrivals::default(),
         workers: Vec::new(),
-        watched: Vec::new(),
-    }
-}
-
-/// The sum of a run without queries.
-pub(crate) fn sum() -> Sum {
-    Sum {
-        agents: Vec::new(),
-        to_ns: 9,
-        tally: Tally::new(0),
-        arrivals: Arrivals::default(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        ended: Ended::ByTime,
-        evidence: Evidence::default(),
-        late_after_settled: 0,
-        last_answer_ns: None,
-        workers: Vec::new(),
-        schedule_ns: 9,
-        passes: 1.0,
-        interface: None,
-        queries_per_client: Vec::new(),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
         watched: Vec::new(),
     }
 }

@@ -339,7 +339,6 @@ mod tests {
     use dnsdyno_measure::{Arrivals, Tally};
 
     use super::*;
-    use crate::sample::sum;
     use crate::small_disk::SmallDisk;
     use crate::{FORMAT, Line};
 
@@ -409,7 +408,7 @@ mod tests {
         assert!(error.to_string().contains("runs/full/run.ndjson"), "{error}");
         disk.lock().unwrap().capacity = usize::MAX;
         write_and_wait(&mut writer, 2).unwrap();
-        writer.finish(&sum()).unwrap();
+        writer.finish(&Sum::default()).unwrap();
         assert!(writer.unsaved().is_nothing());
         assert_eq!(lines_on(&disk), ["0", "1", "2", "sum"]);
     }
@@ -422,7 +421,7 @@ mod tests {
         write_and_wait(&mut writer, first_of_second_group).unwrap_err();
         disk.lock().unwrap().capacity = usize::MAX;
         write_and_wait(&mut writer, first_of_second_group + 1).unwrap();
-        writer.finish(&sum()).unwrap();
+        writer.finish(&Sum::default()).unwrap();
         let lines = lines_on(&disk);
         assert_eq!(lines.len() as u64, first_of_second_group + 3);
         assert_eq!(lines[first_of_second_group as usize], first_of_second_group.to_string());
@@ -432,7 +431,7 @@ mod tests {
     fn with_a_full_disk_at_the_end_the_digest_is_complete_and_missing_lines_are_reported() {
         let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
         write_and_wait(&mut writer, 0).unwrap_err();
-        let error = writer.finish(&sum()).unwrap_err();
+        let error = writer.finish(&Sum::default()).unwrap_err();
         assert!(matches!(error, WriteError::Missing { lines: 2, .. }), "{error}");
         assert_eq!(lines_on(&disk), Vec::<String>::new());
         assert!(writer.digest().is_complete());
@@ -450,7 +449,7 @@ mod tests {
         write_and_wait(&mut writer, 30).unwrap();
         let Unsaved { dropped, .. } = writer.unsaved();
         assert!(dropped > 0);
-        let error = writer.finish(&sum()).unwrap_err();
+        let error = writer.finish(&Sum::default()).unwrap_err();
         assert!(matches!(error, WriteError::Gap { dropped: lost, .. } if lost == dropped), "{error}");
         let lines = lines_on(&disk);
         assert_eq!(lines[lines.len() - 3..], ["30", "record_gap", "sum"]);
@@ -471,7 +470,7 @@ mod tests {
         assert!(lines > 5 && dropped > 100 && lines + dropped == 200, "{lines} {dropped}");
         drop(blocked);
         assert!(
-            matches!(writer.finish(&sum()), Err(WriteError::Gap { dropped: lost, .. }) if lost == dropped)
+            matches!(writer.finish(&Sum::default()), Err(WriteError::Gap { dropped: lost, .. }) if lost == dropped)
         );
         let lines = lines_on(&disk);
         assert_eq!(lines[lines.len() - 3..], ["199", "record_gap", "sum"]);

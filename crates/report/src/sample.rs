@@ -83,27 +83,13 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
 /// The sum of `digest`, with a generator that is ok.
 pub(crate) fn calm_sum(digest: &Digest) -> Sum {
     Sum {
-        agents: Vec::new(),
         to_ns: digest.to_ns(),
         tally: digest.tally().clone(),
         arrivals: digest.arrivals().clone(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        ended: Ended::ByTime,
         evidence: Evidence { open_loop: true, sockets: 8, busiest_worker_cpu: 0.31, ..Evidence::default() },
-        late_after_settled: 0,
-        last_answer_ns: None,
-        workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
         passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
-        interface: None,
-        queries_per_client: Vec::new(),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
-        watched: Vec::new(),
+        ..Sum::default()
     }
 }
 

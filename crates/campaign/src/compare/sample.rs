@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_measure::{Arrivals, Evidence, Samples, Side, Tally, TypeCount, Watched, WatchedKind, WorkerUse};
+use dnsdyno_measure::{Arrivals, Samples, Side, Tally, TypeCount, Watched, WatchedKind, WorkerUse};
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{Digest, Ended, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum};
 
@@ -46,27 +46,11 @@ pub(crate) fn run_of(label: &str, made: SyntheticRun, header: Header) -> Compare
     let mut digest = Digest::new(header);
     (0..2).for_each(|index| digest.interval(&second(index, made)));
     let sum = Sum {
-        agents: Vec::new(),
         to_ns: digest.to_ns(),
         tally: digest.tally().clone(),
-        arrivals: Arrivals::default(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        ended: Ended::ByTime,
-        evidence: Evidence::default(),
-        late_after_settled: 0,
-        last_answer_ns: None,
-        workers: Vec::new(),
         schedule_ns: digest.schedule_ns() - made.ends_before_ns,
         passes: 1.0,
-        interface: None,
-        queries_per_client: Vec::new(),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
-        watched: Vec::new(),
+        ..Sum::default()
     };
     digest.sum(&sum);
     let path = format!("runs/{label}");

@@ -9,7 +9,7 @@ use dnsdyno_measure::{
 };
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::{Bound, StopCondition};
-use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Sum};
+use dnsdyno_record::{Digest, Header, Headline, Interval, Sum};
 use dnsdyno_text::notation::{parse_duration_ns, parse_rate_qps};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -399,27 +399,15 @@ fn sum_of(tally: Tally, schedule_ns: u64, dropped: u64) -> Sum {
     let arrivals = Arrivals { socket_drops: dropped, ..Arrivals::default() };
     let Verdict { doubts: warnings, notes } = verdict(&tally, &arrivals, &evidence);
     Sum {
-        agents: Vec::new(),
         to_ns: schedule_ns,
         tally,
         arrivals,
         warnings,
         notes,
-        ended: Ended::ByTime,
         evidence,
-        late_after_settled: 0,
-        last_answer_ns: None,
-        workers: Vec::new(),
         schedule_ns,
         passes: 1.0,
-        interface: None,
-        queries_per_client: Vec::new(),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
-        watched: Vec::new(),
+        ..Sum::default()
     }
 }
 

@@ -13,7 +13,7 @@ use dnsdyno_measure::{
     WatchedKind, merge_samples,
 };
 use dnsdyno_record::{
-    Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
+    Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
     WorkerUse,
 };
 
@@ -297,7 +297,6 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     tally.ends.came_late_after_all(1);
     let to_ns = intervals.last().map_or(0, |last| last.to_ns);
     Sum {
-        agents: Vec::new(),
         to_ns: to_ns + 250_000_000,
         tally,
         arrivals,
@@ -308,7 +307,6 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             Warning::PortsExhausted { connects: 6, first_port: 1_024, last_port: 65_535 },
         ],
         notes: vec![Warning::ClockStepped { step_ns: -12_345_678 }],
-        ended: Ended::ByTime,
         evidence: Evidence {
             open_loop: true,
             schedule_ns: to_ns,
@@ -344,21 +342,17 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             }],
         },
         late_after_settled: 1,
-        last_answer_ns: None,
         workers,
         schedule_ns: to_ns,
         passes: 10.0 / 3.0,
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
         queries_per_client: PerClient::of([3, 3, 700]),
-        explanations: Vec::new(),
         truncated: Some(Truncated::of(
             [TruncatedQuestion { name: "a.example".into(), rtype: "NAPTR".into(), count: 7 }],
             2,
         )),
-        replay: None,
-        answers: None,
-        answer_checks: None,
         watched,
+        ..Sum::default()
     }
 }
 

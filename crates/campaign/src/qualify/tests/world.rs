@@ -272,26 +272,14 @@ fn sum(
         ..Evidence::default()
     };
     Sum {
-        agents: Vec::new(),
         to_ns: (seconds + 1) * SECOND,
         tally: digest.tally().clone(),
         arrivals,
-        warnings: Vec::new(),
-        notes: Vec::new(),
         ended,
         evidence,
-        late_after_settled: 0,
         last_answer_ns,
-        workers: Vec::new(),
         schedule_ns,
         passes: 1.0,
-        interface: None,
-        queries_per_client: Vec::new(),
-        explanations: Vec::new(),
-        truncated: None,
-        replay: None,
-        answers: None,
-        answer_checks: None,
-        watched: Vec::new(),
+        ..Sum::default()
     }
 }
