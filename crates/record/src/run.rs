@@ -398,7 +398,7 @@ impl Event {
     }
 }
 
-/// The whole run; by default one that had no queries.
+/// The whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sum {
