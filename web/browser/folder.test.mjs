@@ -56,11 +56,11 @@ test("the page of a run under way goes on by itself", async () => {
   const server = await responder("--delay", "1ms");
   const name = "under-way";
   const words = ["run", "-s", server.udp, "--queries", QUERIES, "--rate", "200", "--for", "60s", "--interval", "250ms"];
-  const run = await started([...words, "--out", join(folder, name)], /check/);
+  // Its folder has a record from the first line of progress on.
+  const run = await started([...words, "--out", join(folder, name)], / s {2}asked /);
   try {
     const page = await browser.open(`${served.match[1]}/runs/${name}/`);
-    // No range until the first interval is there.
-    const end = async () => (await rangeOf(page, "rate"))?.to_ns ?? 0;
+    const end = async () => (await rangeOf(page, "rate")).to_ns;
     const first_ns = await end();
     await assertEventually(async () => assert.ok((await end()) > first_ns, "the time axis goes on"));
     await assertClean(page);
