@@ -20,6 +20,7 @@ use dnsdyno_queries::TsigText;
 use dnsdyno_runner::{Control, RunError, StopCause, host_facts};
 use dnsdyno_sys::process::effective_user;
 use dnsdyno_sys::{clock, thread as sys_thread};
+use dnsdyno_text::secret::Masked;
 use dnsdyno_text::shown;
 
 use crate::agent_run::{AgentRun, MakeRunner};
@@ -408,6 +409,7 @@ impl Session {
     /// The options of a task, with the paths of this host.
     fn draft_of(&self, task: &Task) -> Result<Draft, String> {
         let mut draft = Draft::from_toml(&task.plan)?;
+        draft.watch = task.watch.clone().map(|all| all.into_iter().map(Masked::from).collect());
         self.store.resolve(&mut draft, &task.files)?;
         draft.tsig = task.tsig.clone().map(TsigText::from).or(draft.tsig);
         // Not the plan decides it here, but the permission of this host.
@@ -472,6 +474,7 @@ fn facts(permission: &Permission) -> AgentFacts {
     AgentFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host: read("/proc/sys/kernel/hostname"),
+        boot: read("/proc/sys/kernel/random/boot_id"),
         kernel: read("/proc/sys/kernel/osrelease"),
         cpus: sys_thread::allowed_cpus().map_or(1, |cpus| cpus.len() as u32),
         wall_clock_bound_ns: clock::wall_clock_bound_ns(),

@@ -20,7 +20,7 @@ use crate::deal::{Hand, Needed, deal};
 use crate::error::ClusterError;
 use crate::faults::Faults;
 use crate::link::{Link, Outbox};
-use crate::messages::{AgentFacts, Order, RefusalCause, Report};
+use crate::messages::{AgentFacts, Order, RefusalCause, Report, name_apart};
 use crate::on::{Connected, Destination, Place};
 use crate::running::Running;
 use crate::session::{Event, Session};
@@ -119,6 +119,7 @@ impl Cluster {
                 }
             }
         }
+        name_apart(self.sessions.iter_mut().map(|session| &mut session.facts).collect());
         Ok(())
     }
 

@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, Watch};
+use dnsdyno_text::secret::Masked;
 use dnsdyno_text::shown;
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
@@ -236,7 +237,10 @@ impl Store {
             *path = path_of(path)?;
         }
         draft.tsig_file = draft.tsig_file.take().or(key);
-        draft.tls_key_log.as_deref().map_or(Ok(()), |path| self.named(path).map(drop))?;
+        for path in [&draft.servers, &draft.tls_key_log, &draft.trace_file].into_iter().flatten() {
+            self.named(path)?;
+        }
+        draft.watch.iter().flatten().try_for_each(|watch| self.watched(watch))?;
         if let Some(source) = &mut draft.source
             && let Some((kind, name)) = source.split_once(':')
         {
@@ -251,6 +255,14 @@ impl Store {
         match self.takes_paths {
             true => Ok(path.to_owned()),
             false => Err(format!("`{}` is a path, and no hash of a file", shown(path, 80))),
+        }
+    }
+
+    /// What a plan watches. Statistics name files with keys, which would go to the address that the plan gives.
+    fn watched(&self, text: &Masked) -> Result<(), String> {
+        match text.exposed().parse() {
+            Ok(Watch::Server(_) | Watch::Ssh(_)) if !self.takes_paths => Err(ONLY_ITS_HOST.to_owned()),
+            _ => Ok(()),
         }
     }
 
@@ -306,6 +318,10 @@ fn has_include(path: &Path) -> io::Result<bool> {
         Ok(has_it || line?.get(..INCLUDE.len()).is_some_and(|start| start.eq_ignore_ascii_case(INCLUDE)))
     })
 }
+
+/// Why an agent on a broker reads no statistics of a server.
+pub(crate) const ONLY_ITS_HOST: &str = "over a broker an agent watches its host only (auto, host, process), and reads no \
+                                        statistics of a server: watch the server with dnsdyno watch on its own host";
 
 const INCLUDE: &[u8] = b"$INCLUDE";
 
@@ -480,12 +496,23 @@ mod tests {
             Draft { replay: path(), ..Draft::default() },
             Draft { ca: path(), ..Draft::default() },
             Draft { tls_key_log: path(), ..Draft::default() },
+            Draft { servers: path(), ..Draft::default() },
+            Draft { trace_file: path(), ..Draft::default() },
             Draft { source: Some("stub:../clients.json".to_owned()), ..Draft::default() },
         ] {
             let said = store.resolve(&mut draft.clone(), &[]).unwrap_err();
             assert!(said.contains("is a path, and no hash"), "{said}");
             let near = Store::new(there.path().join("files"), true);
             assert!(draft.source.is_some() || near.resolve(&mut draft.clone(), &[]).is_ok());
+        }
+        let watch = |text: &str| Draft { watch: Some(vec![text.into()]), ..Draft::default() };
+        for text in
+            ["pdns=http://127.0.0.2:1/,keys=/etc/shadow", "bind=/etc/passwd,rndc", "ssh://root@server"]
+        {
+            assert_eq!(store.resolve(&mut watch(text), &[]).unwrap_err(), ONLY_ITS_HOST, "{text}");
+        }
+        for text in ["auto", "host", "process=1"] {
+            store.resolve(&mut watch(text), &[]).unwrap();
         }
         let mut draft = Draft { tsig_file: Some("/none/at/all".to_owned()), ..Draft::default() };
         assert!(Files::of(&mut draft, false).unwrap().infos().is_empty());

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::signed::{Nonce, Signed};
 
 /// Of what both sides speak. A side that speaks another refuses the other before the load.
-pub(crate) const PROTOCOL: u32 = 3;
+pub(crate) const PROTOCOL: u32 = 4;
 
 /// From the coordinator to an agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,12 +76,29 @@ pub(crate) struct Task {
     pub(crate) agent: String,
     /// The options of the run, as a plan file, with the part of this agent. A file is named by its hash: `sha256:…`.
     pub(crate) plan: String,
+    /// What the agent watches, with what a URL has for its user, which no plan file has.
+    pub(crate) watch: Option<Vec<String>>,
     /// Whether the user says that a public address may be loaded.
     pub(crate) may_load: bool,
     /// The key of signatures, which no plan file has.
     pub(crate) tsig: Option<String>,
     /// The files that the options name.
     pub(crate) files: Vec<FileInfo>,
+}
+
+/// Numbers the hosts that call themselves by the same name, such as those copied from one image: `debian`, `debian#2`.
+pub(crate) fn name_apart(mut all: Vec<&mut AgentFacts>) {
+    let mut hosts: Vec<(String, String)> = Vec::new();
+    for facts in &mut all {
+        let host = (facts.host.clone(), facts.boot.clone());
+        if !hosts.contains(&host) {
+            hosts.push(host.clone());
+        }
+        let number = hosts.iter().filter(|(name, _)| *name == host.0).position(|(_, boot)| *boot == host.1);
+        if let Some(number @ 1..) = number {
+            facts.host = format!("{}#{}", host.0, number + 1);
+        }
+    }
 }
 
 /// A file that the plan names.
@@ -157,6 +174,8 @@ pub struct AgentFacts {
     pub version: String,
     /// The name by which the host calls itself.
     pub host: String,
+    /// What tells it from another host of that name: the number of its boot.
+    pub boot: String,
     /// The kernel.
     pub kernel: String,
     /// CPUs that the agent may use.
@@ -167,4 +186,24 @@ pub struct AgentFacts {
     pub may_use_xdp: bool,
     /// What the agent may load, in words.
     pub permission: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_with_one_name_are_numbered_and_agents_on_one_host_are_not() {
+        let of = |(host, boot): (&str, &str)| AgentFacts {
+            host: host.to_owned(),
+            boot: boot.to_owned(),
+            ..AgentFacts::default()
+        };
+        let mut all =
+            [("debian", "1"), ("a", "1"), ("debian", "2"), ("debian", "1"), ("debian", "2"), ("debian", "3")]
+                .map(of);
+        name_apart(all.iter_mut().collect());
+        let hosts = all.each_ref().map(|facts| facts.host.as_str());
+        assert_eq!(hosts, ["debian", "a", "debian#2", "debian", "debian#2", "debian#3"]);
+    }
 }

@@ -8,9 +8,9 @@
 //! trusted-keys = ["BASE64"]                     # over NATS: whose tasks are taken
 //! ```
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 use dnsdyno_plan::{Load, Plan, target_is_harmless};
 use dnsdyno_queries::SourcePrefix;
@@ -121,8 +121,8 @@ impl Permission {
     pub fn of_host(named: Option<&Path>) -> Result<Permission, PermissionError> {
         let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".config/dnsdyno/agent.toml"));
         let usual = [Some(PathBuf::from("/etc/dnsdyno/agent.toml")), home];
-        let mut candidates = named.map(Path::to_owned).into_iter().chain(usual.into_iter().flatten());
-        let found = candidates.find(|path| named.is_some() || path.exists());
+        let found =
+            named.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| may_be_there(path)));
         let Some(path) = found else { return Ok(Permission::default()) };
         let wrong = |why: String| PermissionError::File { path: path.clone(), why };
         let text = read_regular(&path).map_err(|error| wrong(error.to_string()))?;
@@ -231,6 +231,13 @@ impl fmt::Display for Permission {
     }
 }
 
+/// Whether there is a file, or one cannot be seen: what it forbids is not taken for allowed.
+fn may_be_there(path: &Path) -> bool {
+    let is_none =
+        |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    !fs::symlink_metadata(path).is_err_and(is_none)
+}
+
 /// An address alone is the prefix of its length.
 fn prefix(text: &str) -> Option<SourcePrefix> {
     let of_one =
@@ -254,6 +261,18 @@ mod tests {
     fn refused(file: &str, toml: &str, is_confirmed: bool) -> String {
         let permission = Permission::parse(file).unwrap();
         permission.check(&plan(toml), is_confirmed).map_or_else(|why| why.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_seen_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(&link, &link).unwrap();
+        assert!(may_be_there(&file));
+        assert!(may_be_there(&link.join("agent.toml")), "too many links are no missing file");
+        assert!(!may_be_there(&folder.path().join("none/agent.toml")));
+        assert!(!may_be_there(&file.join("agent.toml")));
     }
 
     #[test]

@@ -280,6 +280,7 @@ mod tests {
         Task {
             agent: "lg1".to_owned(),
             plan: "rate = 5".to_owned(),
+            watch: None,
             may_load: false,
             tsig: None,
             files: vec![],

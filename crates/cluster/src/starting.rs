@@ -18,7 +18,7 @@ use dnsdyno_text::units::duration;
 use crate::clocks::by_clock_of;
 use crate::error::ClusterError;
 use crate::faults::Faults;
-use crate::files::Files;
+use crate::files::{Files, ONLY_ITS_HOST};
 use crate::joining::LIMIT_KINDS;
 use crate::messages::{Order, Report, Stop, Task};
 use crate::session::{Event, Session};
@@ -104,6 +104,9 @@ impl Agents<'_> {
         if tsig.is_some() && self.signer.is_some() {
             return Err(ClusterError::Option { option: "tsig", why: NO_SECRETS }.into());
         }
+        if self.signer.is_some() && self.plan.watch.iter().any(|watch| matches!(watch, Watch::Server(_))) {
+            return Err(ClusterError::Option { option: "watch", why: ONLY_ITS_HOST }.into());
+        }
         let of = self.plan.part.of;
         let (mut first, mut plans) = (0, Vec::new());
         let watch = draft.watch.take();
@@ -118,9 +121,11 @@ impl Agents<'_> {
             first += workers;
             let plan = draft.to_toml().map_err(RunError::PlanFile)?;
             plans.push(plan.clone());
+            let exposed = |text: &Masked| text.exposed().to_owned();
             let task = Task {
                 agent: session.name().to_owned(),
                 plan,
+                watch: draft.watch.as_ref().map(|all| all.iter().map(exposed).collect()),
                 may_load: self.plan.draft.i_may_load_this_server == Some(true),
                 tsig: tsig.clone(),
                 files: files.infos(),

@@ -257,6 +257,11 @@ impl Journal {
         &self.folder
     }
 
+    /// Whether the last run of the earlier parts did not come to its end.
+    pub fn was_cut_off(&self) -> bool {
+        self.entries.last().is_some_and(|entry| !entry.ended)
+    }
+
     /// The runs of earlier parts of this campaign, in their order; `None` after the last one.
     ///
     /// # Errors

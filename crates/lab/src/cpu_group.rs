@@ -24,7 +24,8 @@ impl CpuGroup {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let is_v1 = Path::new(V1).join("cpu.cfs_quota_us").exists();
         let root = Path::new(if is_v1 { V1 } else { V2 });
-        let group = CpuGroup { folder: root.join(format!("dnsdyno-{}-{serial}", std::process::id())) };
+        remove_left(root);
+        let group = CpuGroup { folder: root.join(format!("{PREFIX}{}-{serial}", std::process::id())) };
         fs::create_dir(&group.folder).map_err(LabError::io(format!("make {}", group.folder.display())))?;
         let (quota, period) = (quota.as_micros(), period.as_micros());
         if is_v1 {
@@ -67,6 +68,22 @@ impl Drop for CpuGroup {
         let _ = fs::remove_dir(&self.folder);
     }
 }
+
+/// Removes the groups of processes that were killed. The kernel keeps one that still has processes.
+fn remove_left(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')?.0.parse::<u32>().ok());
+        // One with our own number, which we have not made yet, is of a process of this number before.
+        let is_left = |owner| !Path::new("/proc").join(format!("{owner}")).exists();
+        if owner.is_some_and(is_left) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// How the names of our groups begin; the number of their process follows.
+const PREFIX: &str = "dnsdyno-";
 
 const PROCESSES: &str = "cgroup.procs";
 

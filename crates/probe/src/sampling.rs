@@ -105,7 +105,9 @@ fn read_at_once(all: &mut [Beginning], disturbed: bool) {
         for beginning in all.iter_mut().filter(|one| one.source.is_disturbed() == disturbed) {
             // Without a thread it has not begun: its first reading is that of the first interval.
             let _ = std::thread::Builder::new().spawn_scoped(scope, || {
-                if let Ok(reading) = beginning.source.read() {
+                if let Ok(reading) = beginning.source.read()
+                    && !reading.is_repeated
+                {
                     beginning.rise.begin(&reading);
                     beginning.has_begun = true;
                 }

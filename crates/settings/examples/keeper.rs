@@ -24,8 +24,8 @@ fn main() -> ExitCode {
         ..KeeperOptions::new(state.into())
     };
     match keep(options) {
-        Ok(restored) => {
-            restored.iter().for_each(|restored| eprintln!("{restored}"));
+        Ok(kept) => {
+            kept.restored.iter().for_each(|restored| eprintln!("{restored}"));
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -168,13 +168,18 @@ impl Changes {
     }
 
     fn whose(&mut self, host: &mut dyn Host, change: &Open, found: &str, was_booted_since: bool) -> Whose {
+        let is_file = matches!(change.item, Item::File { .. });
+        // A value of the kernel is gone with a boot: who has set it since meant it.
+        if was_booted_since && !is_file {
+            return Whose::Theirs(found.to_owned());
+        }
         if let Some(became) = &change.became {
             return if became == found { Whose::Ours } else { Whose::Theirs(found.to_owned()) };
         }
         if change.probed.is_none() && (found == change.new || found == change.before) {
             return Whose::Ours;
         }
-        if was_booted_since || matches!(change.item, Item::File { .. }) {
+        if is_file {
             return Whose::Theirs(found.to_owned());
         }
         self.probe(host, change, found)

@@ -19,11 +19,12 @@ use crate::changes::Changes;
 use crate::command;
 use crate::error::KeepError;
 use crate::host::{Host, ThisHost};
+use crate::item::Item;
 use crate::journal::make_folder;
 use crate::left::{self, changes_folder, undo_left};
-use crate::messages::{Answer, PROTOCOL, Request};
+use crate::messages::{Answer, CommandEnd, PROTOCOL, Request};
 use crate::namespace;
-use crate::restored::Restored;
+use crate::restored::{Restored, RestoredOutcome};
 
 /// How a keeper is run.
 #[derive(Clone, Debug)]
@@ -36,22 +37,33 @@ pub struct KeeperOptions {
     pub root: PathBuf,
     /// After how much time without a message the client counts as gone. It sends one every five seconds.
     pub silence: Duration,
+    /// The command that starts the server again. A client that was killed before it has done so leaves that to the
+    /// keeper.
+    pub restart: Option<String>,
+}
+
+/// What a keeper has done when its client was gone.
+#[derive(Debug)]
+pub struct Kept {
+    /// What was restored.
+    pub restored: Vec<Restored>,
+    /// Why the server was not started again, where it had to be.
+    pub not_started: Option<String>,
 }
 
 impl KeeperOptions {
     /// A keeper for the namespace in which it is started.
     pub fn new(state: PathBuf) -> KeeperOptions {
-        KeeperOptions { state, namespace: None, root: PathBuf::from("/"), silence: SILENCE }
+        KeeperOptions { state, namespace: None, root: PathBuf::from("/"), silence: SILENCE, restart: None }
     }
 }
 
-/// Is a keeper for the client at standard input and output, until that is gone; returns what was restored at the end.
-/// First it restores what earlier keepers left that were killed, and tells that in its greeting. The calling thread
+/// Is a keeper for the client at standard input and output, until that is gone; returns what was done at the end. First it restores what earlier keepers left that were killed, and tells that in its greeting. The calling thread
 /// stays in the network namespace of the options.
 ///
 /// # Errors
 /// The namespace cannot be entered, or the keeper cannot begin; then nothing was changed.
-pub fn keep(options: KeeperOptions) -> Result<Vec<Restored>, KeepError> {
+pub fn keep(options: KeeperOptions) -> Result<Kept, KeepError> {
     let (sender, events) = channel();
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT])?;
     let told = sender.clone();
@@ -79,6 +91,8 @@ struct Attending {
     /// When the last message came.
     heard: Instant,
     has_ended: bool,
+    /// Whether a file was changed, or the server stopped, since it was started again.
+    needs_restart: bool,
     options: KeeperOptions,
 }
 
@@ -86,7 +100,7 @@ fn keep_for(
     options: KeeperOptions,
     events: Receiver<Event>,
     output: impl Write + Send + 'static,
-) -> Result<Vec<Restored>, KeepError> {
+) -> Result<Kept, KeepError> {
     // Before the namespace is entered: other journals are of other ones.
     let restored = undo_left(&options.state)?;
     let (host, name) = enter(&options)?;
@@ -100,10 +114,12 @@ fn keep_for(
         answers,
         heard: Instant::now(),
         has_ended: false,
+        needs_restart: false,
         options,
     };
     attending.attend();
-    Ok(attending.changes.undo(&mut attending.host, false))
+    let restored = attending.undo();
+    Ok(Kept { restored, not_started: attending.start_again() })
 }
 
 fn enter(options: &KeeperOptions) -> Result<(ThisHost, Option<String>), KeepError> {
@@ -150,19 +166,49 @@ impl Attending {
                 Ok(value) => Answer::Value(value),
                 Err(error) => Answer::Refused(format!("{item}: {error}")),
             },
-            Request::Write { item, value } => match self.changes.write(&mut self.host, &item, &value) {
-                Ok(written) => Answer::Written(written),
-                Err(refusal) => Answer::Refused(format!("{item}: {refusal}")),
-            },
+            Request::Write { item, value } => {
+                self.needs_restart |= is_file(&item);
+                match self.changes.write(&mut self.host, &item, &value) {
+                    Ok(written) => Answer::Written(written),
+                    Err(refusal) => Answer::Refused(format!("{item}: {refusal}")),
+                }
+            }
             Request::Run { command, within_ms } => self.run(&command, Duration::from_millis(within_ms)),
-            Request::Undo => Answer::Undone(self.changes.undo(&mut self.host, false)),
+            Request::Undo => Answer::Undone(self.undo()),
             // `hear` keeps it.
             Request::Alive => Answer::Refused("a sign of life has no answer".to_owned()),
         }
     }
 
+    fn undo(&mut self) -> Vec<Restored> {
+        let restored = self.changes.undo(&mut self.host, false);
+        let is_restored = |one: &Restored| matches!(one.outcome, RestoredOutcome::Restored);
+        self.needs_restart |= restored.iter().any(|one| is_file(&one.item) && is_restored(one));
+        restored
+    }
+
+    /// Starts a server again whose client was gone before it did. Returns why that failed, in words.
+    fn start_again(&mut self) -> Option<String> {
+        let command = self.options.restart.as_ref().filter(|_| self.needs_restart)?;
+        let mut goes_on = |wait| {
+            thread::sleep(wait);
+            true
+        };
+        let folder = &self.options.state;
+        let ended = make_folder(folder)
+            .and_then(|()| command::carry_out(command, RESTART_WITHIN, folder, &mut goes_on));
+        match ended {
+            Ok(CommandEnd { status: Some(0), .. }) => None,
+            Ok(CommandEnd { printed, .. }) => Some(format!("`{command}` failed: {}", printed.trim())),
+            Err(error) => Some(format!("`{command}` cannot be carried out: {error}")),
+        }
+    }
+
     /// Carries out a command, and ends it when the client is gone.
     fn run(&mut self, line: &str, within: Duration) -> Answer {
+        let is_restart = self.options.restart.as_deref() == Some(line);
+        // One that is cut off may have stopped the server.
+        self.needs_restart |= is_restart;
         let folder = self.options.state.clone();
         if let Err(error) = make_folder(&folder) {
             return Answer::Refused(format!("the folder {} cannot be made: {error}", folder.display()));
@@ -173,10 +219,17 @@ impl Attending {
             !self.has_ended
         };
         match command::carry_out(line, within, &folder, &mut goes_on) {
-            Ok(end) => Answer::Ended(end),
+            Ok(end) => {
+                self.needs_restart &= !(is_restart && end.status == Some(0));
+                Answer::Ended(end)
+            }
             Err(error) => Answer::Refused(format!("the command cannot be carried out: {error}")),
         }
     }
+}
+
+fn is_file(item: &Item) -> bool {
+    matches!(item, Item::File { .. })
 }
 
 /// Reads requests in a thread of its own, so that silence is noticed.
@@ -217,6 +270,9 @@ fn write_answers(mut output: impl Write + Send + 'static) -> io::Result<Sender<A
 
 /// Six signs of life: a link that is slow for a while is not lost.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long a server may take to start again: a resolver writes its cache to the disk, or there are many zones.
+pub const RESTART_WITHIN: Duration = Duration::from_secs(300);
 
 /// Octets of a request: a file of configuration of the largest size, with each of its octets escaped.
 const LONGEST_LINE: u64 = 32 << 20;

@@ -31,7 +31,7 @@ mod restored;
 
 pub use error::{KeepError, KeeperError, UndoError};
 pub use item::Item;
-pub use keep::{KeeperOptions, keep};
+pub use keep::{KeeperOptions, Kept, RESTART_WITHIN, keep};
 pub use keeper::Keeper;
 pub use left::{state_folder, undo_left};
 pub use messages::{CommandEnd, Written};

@@ -44,6 +44,8 @@ pub(super) enum Compared {
     GoesOn,
     /// The number of the arm that gains, if one does.
     Ended(Option<usize>),
+    /// The base did not run any more.
+    NoBase(String),
 }
 
 impl Arm {
@@ -91,8 +93,7 @@ impl Compare {
                 self.before = Some(figure);
                 self.go_on(0)
             }
-            // A base that does not run any more ends it.
-            (true, Err(_)) => Compared::Ended(None),
+            (true, Err(why)) => Compared::NoBase(why),
             (false, Ok(figure)) => {
                 self.waits = Some(figure);
                 Compared::GoesOn

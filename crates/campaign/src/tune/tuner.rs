@@ -130,11 +130,7 @@ impl Tuner {
                         self.after_look();
                     }
                 }
-                // The base of a later round did run, so what was found is confirmed, or not.
-                Err(why) if self.found.is_empty() => {
-                    self.stage = Stage::Done(Box::new(self.answer(Verdict::NoBase { why })));
-                }
-                Err(_) => self.confirm(),
+                Err(why) => self.without_base(why),
             },
             Stage::Screen(screen) => {
                 screen.learn(shown.as_ref().map(logarithm).map_err(String::clone));
@@ -144,11 +140,13 @@ impl Tuner {
                 }
             }
             Stage::Compare(compare) => {
-                if let Compared::Ended(winner) =
-                    compare.learn(shown.as_ref().map(logarithm).map_err(String::clone))
-                {
-                    let compare = compare.clone();
-                    self.after_compare(&compare, winner);
+                match compare.learn(shown.as_ref().map(logarithm).map_err(String::clone)) {
+                    Compared::GoesOn => {}
+                    Compared::NoBase(why) => self.without_base(why),
+                    Compared::Ended(winner) => {
+                        let compare = compare.clone();
+                        self.after_compare(&compare, winner);
+                    }
                 }
             }
             Stage::Confirm(confirm) => {
@@ -269,6 +267,14 @@ impl Tuner {
             self.stage = Stage::Compare(compare.within(CYCLES_OF_FURTHEST));
         }
         begins
+    }
+
+    /// Ends without an answer, but that what was found in earlier rounds, whose base did run, is confirmed, or not.
+    fn without_base(&mut self, why: String) {
+        match self.found.is_empty() {
+            true => self.stage = Stage::Done(Box::new(self.answer(Verdict::NoBase { why }))),
+            false => self.confirm(),
+        }
     }
 
     fn after_compare(&mut self, compare: &Compare, winner: Option<usize>) {

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -17,7 +16,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_report::diagnosis;
 use dnsdyno_runner::LocalRunner;
 use dnsdyno_servers::{SERVERS, server_of};
-use dnsdyno_settings::{Item, KeeperOptions, Restored, RestoredOutcome, keep, state_folder, undo_left};
+use dnsdyno_settings::{Item, KeeperOptions, Restored, keep, state_folder, undo_left};
 use dnsdyno_text::layout::{NOTHING, Table};
 use dnsdyno_text::{safe, shown, units};
 use serde_json::json;
@@ -90,7 +89,7 @@ pub(crate) struct TuneFlags {
     /// Set and restore values for a tuner, over standard input and output
     #[arg(long, hide = true)]
     keeper: bool,
-    /// With --keeper: the command after files of configuration were restored
+    /// With --keeper: the command that starts the server again, where the tuner was gone before it did
     #[arg(long, hide = true, requires = "keeper")]
     afterwards: Option<String>,
     /// With --keeper: in this network namespace
@@ -113,10 +112,14 @@ pub(crate) struct TuneFlags {
 
 pub(crate) fn tune(flags: &TuneFlags) -> Outcome {
     if flags.keeper {
-        let options =
-            KeeperOptions { namespace: flags.namespace.clone(), ..KeeperOptions::new(state_folder()) };
-        let restored = keep(options).map_err(Failure::run_failed)?;
-        return afterwards(flags.afterwards.as_deref(), &restored);
+        let options = KeeperOptions {
+            namespace: flags.namespace.clone(),
+            restart: flags.afterwards.clone(),
+            ..KeeperOptions::new(state_folder())
+        };
+        let kept = keep(options).map_err(Failure::run_failed)?;
+        let failed = |why: String| Err(Failure::run_failed(anyhow!("{why}; start the server again by hand")));
+        return kept.not_started.map_or(Ok(OK), failed);
     }
     if flags.undo {
         return undo();
@@ -179,7 +182,8 @@ fn setup(flags: &TuneFlags) -> Result<TuneSetup, Failure> {
     let bad = |reason: String| Failure::bad_input(anyhow!("{reason}"));
     let mut draft = Draft { duration: None, ..flags.draft.clone() };
     if let Some(file) = &flags.file {
-        let of_server = flags.software.is_some() || flags.config.is_some() || flags.on.is_some();
+        let of_server = flags.software.is_some() || flags.on.is_some() || flags.trial.is_some();
+        let of_server = of_server || flags.keep_doubtful || flags.there() != There::default();
         if of_server || draft != Draft::default() {
             return Err(bad(
                 "a FILE has the server and the load: remove the options of -s, or the file".to_owned()
@@ -214,20 +218,6 @@ fn named_by_diagnosis(run: &Path) -> Result<Vec<String>, Failure> {
     let found = diagnosis(run).map_err(Failure::bad_input)?;
     let parameters = found.findings.iter().flat_map(|finding| &finding.parameters);
     Ok(parameters.map(|parameter| parameter.name.clone()).collect())
-}
-
-/// Starts a server again whose configuration was restored when its tuner was no more.
-fn afterwards(command: Option<&str>, restored: &[Restored]) -> Outcome {
-    let is_config =
-        |one: &Restored| matches!((&one.item, &one.outcome), (Item::File { .. }, RestoredOutcome::Restored));
-    if let Some(command) = command.filter(|_| restored.iter().any(is_config)) {
-        let status =
-            Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).status();
-        if !status.map_err(Failure::run_failed)?.success() {
-            return Err(Failure::run_failed(anyhow!("`{command}` failed: start the server again by hand")));
-        }
-    }
-    Ok(OK)
 }
 
 /// Restores what is left of a tuner that is no more.

@@ -2,24 +2,27 @@
 
 use std::fs;
 use std::io::PipeWriter;
+use std::path::Path;
 use std::thread::JoinHandle;
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::item::Item;
-use crate::restored::RestoredOutcome;
 
 /// A keeper, and a client that is only its pipes.
 struct Pair {
     folder: TempDir,
     requests: PipeWriter,
     answers: BufReader<io::PipeReader>,
-    keeper: JoinHandle<Vec<Restored>>,
+    keeper: JoinHandle<Kept>,
 }
 
 impl Pair {
     fn new(silence: Duration) -> Pair {
+        Pair::with(silence, |_| None)
+    }
+
+    fn with(silence: Duration, restart: impl FnOnce(&Path) -> Option<String>) -> Pair {
         let folder = TempDir::new().unwrap();
         let sysctl = folder.path().join("proc/sys/vm");
         fs::create_dir_all(&sysctl).unwrap();
@@ -29,6 +32,7 @@ impl Pair {
         let options = KeeperOptions {
             root: folder.path().to_owned(),
             silence,
+            restart: restart(folder.path()),
             ..KeeperOptions::new(folder.path().join("state"))
         };
         let keeper = thread::spawn(move || {
@@ -78,7 +82,7 @@ fn the_end_of_the_input_restores() {
     pair.change();
     let Pair { folder, requests, keeper, .. } = pair;
     drop(requests);
-    let restored = keeper.join().unwrap();
+    let restored = keeper.join().unwrap().restored;
     assert_eq!(restored, [Restored { item: swappiness(), outcome: RestoredOutcome::Restored }]);
     assert_eq!(fs::read_to_string(folder.path().join("proc/sys/vm/swappiness")).unwrap(), "60\n");
     assert_eq!(fs::read_dir(folder.path().join("state/changes")).unwrap().count(), 0);
@@ -111,7 +115,7 @@ fn a_client_that_reads_no_answers_does_not_hold_it_up() {
     }
     let Pair { folder, requests, keeper, answers } = pair;
     drop(requests);
-    assert_eq!(keeper.join().unwrap().len(), 1);
+    assert_eq!(keeper.join().unwrap().restored.len(), 1);
     assert_eq!(fs::read_to_string(folder.path().join("proc/sys/vm/swappiness")).unwrap(), "60\n");
     drop(answers);
 }
@@ -124,7 +128,7 @@ fn a_text_that_is_no_request_ends_it() {
         pair.requests.write_all(text.as_bytes()).unwrap();
         let Pair { folder, requests, keeper, .. } = pair;
         drop(requests);
-        assert_eq!(keeper.join().unwrap().len(), 1);
+        assert_eq!(keeper.join().unwrap().restored.len(), 1);
         assert_eq!(fs::read_to_string(folder.path().join("proc/sys/vm/swappiness")).unwrap(), "60\n");
     }
 }
@@ -163,5 +167,62 @@ fn a_command_of_a_client_that_is_gone_is_ended() {
     pair.ask(&Request::Run { command: "sleep 1000".to_owned(), within_ms: 1_000_000 });
     let Pair { requests, keeper, .. } = pair;
     drop(requests);
-    assert_eq!(keeper.join().unwrap().len(), 1);
+    assert_eq!(keeper.join().unwrap().restored.len(), 1);
+}
+
+#[test]
+fn a_server_that_its_client_did_not_start_again_is_started_by_the_keeper() {
+    #[derive(Clone, Copy)]
+    enum Step {
+        Kernel,
+        Write,
+        Restart,
+        CutOff,
+        Undo,
+    }
+    use Step::{CutOff, Kernel, Restart, Undo, Write};
+    // What the client asks for before it is gone, and with which configuration the server was started.
+    let cases: [(&[Step], &str); 6] = [
+        (&[Kernel], ""),
+        (&[Kernel, CutOff], "old\n"),
+        (&[Write], "old\n"),
+        (&[Write, Restart], "new\nold\n"),
+        (&[Write, Restart, Undo], "new\nold\n"),
+        (&[Write, Restart, Undo, Restart], "new\nold\n"),
+    ];
+    for (steps, started) in cases {
+        let restart =
+            |folder: &Path| format!("echo . >&2; cd {}; sleep 0.1; cat conf >> started", folder.display());
+        let mut pair = Pair::with(LONG, |folder| Some(restart(folder)));
+        let command = restart(pair.folder.path());
+        let path = pair.folder.path().join("conf");
+        fs::write(&path, "old\n").unwrap();
+        for step in steps {
+            let run = |within_ms| Request::Run { command: command.clone(), within_ms };
+            match step {
+                Kernel => pair.change(),
+                Write => pair.ask(&Request::Write {
+                    item: Item::File { path: path.clone() },
+                    value: "new\n".to_owned(),
+                }),
+                Restart => pair.ask(&run(60_000)),
+                CutOff => pair.ask(&run(0)),
+                Undo => pair.ask(&Request::Undo),
+            }
+            let answer = if matches!(step, Kernel) { None } else { Some(pair.answer()) };
+            assert!(!matches!(answer, Some(Answer::Refused(_))));
+        }
+        let Pair { folder, requests, keeper, .. } = pair;
+        drop(requests);
+        assert_eq!(keeper.join().unwrap().not_started, None);
+        assert_eq!(fs::read_to_string(folder.path().join("started")).unwrap_or_default(), started);
+    }
+    let pair = Pair::with(LONG, |_| Some("echo no; exit 3".to_owned()));
+    let path = pair.folder.path().join("conf");
+    fs::write(&path, "old\n").unwrap();
+    let mut pair = pair;
+    pair.ask(&Request::Write { item: Item::File { path }, value: "new\n".to_owned() });
+    pair.answer();
+    drop(pair.requests);
+    assert_eq!(pair.keeper.join().unwrap().not_started.unwrap(), "`echo no; exit 3` failed: no");
 }

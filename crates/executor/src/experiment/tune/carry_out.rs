@@ -1,6 +1,7 @@
 //! Makes the trials of a night, from where its journal ends.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,6 +54,9 @@ pub struct Tuned {
 struct Kept {
     took_ns: u64,
     changes: Vec<(String, String)>,
+    /// What each parameter was without a change; empty in trials of older versions.
+    #[serde(default)]
+    present: BTreeMap<String, String>,
     shown: KeptShown,
 }
 
@@ -148,7 +152,7 @@ impl Bench<'_> {
     ) -> Result<Tuned, ExperimentError> {
         let (chosen, not_here) = self.look(watcher)?;
         let mut tuner = Tuner::new(self.night(&chosen));
-        replay(&mut tuner, journal, watcher)?;
+        replay(&mut tuner, &chosen, journal, watcher)?;
         loop {
             let trial = match tuner.next() {
                 Next::Trial(trial) => trial,
@@ -322,8 +326,9 @@ impl Bench<'_> {
         }
         // The server reads its configuration, and opens its sockets, under these values.
         let needs = !changes.is_empty() || self.is_changed;
-        self.is_changed = !changes.is_empty();
         let restarted = if needs { self.host.restart(&self.setup.there) } else { Ok(()) };
+        // One that did not start again may still run with what it had.
+        self.is_changed = !changes.is_empty() || restarted.is_err();
         Ok(set.and(restarted))
     }
 
@@ -363,12 +368,15 @@ impl Bench<'_> {
     }
 }
 
+const LONGEST_VALUE: usize = 80;
+
 const NO_BASE: &str =
     "the tuning ends, because its next trials would not begin with the values that the others had";
 
 /// Learns the trials of earlier parts of a night.
 fn replay(
     tuner: &mut Tuner,
+    chosen: &[Chosen],
     journal: &mut Journal,
     watcher: &mut dyn Watcher,
 ) -> Result<(), ExperimentError> {
@@ -379,6 +387,7 @@ fn replay(
             continue;
         };
         let kept = kept(&folder)?;
+        check_same(tuner, chosen, &kept)?;
         tuner.learn(&kept.shown.into(), kept.took_ns);
         ended += 1;
     }
@@ -388,6 +397,47 @@ fn replay(
     Ok(())
 }
 
+/// Whether a trial that has ended is the one that would be made now, of a host with the same values.
+fn check_same(tuner: &mut Tuner, chosen: &[Chosen], kept: &Kept) -> Result<(), ExperimentError> {
+    let differ = |was: &str, is: &str| {
+        ExperimentError::Settings(format!(
+            "the host is not as it was when this tuning began, so that its earlier trials cannot be used: {was} then, \
+             and {is} now; make it as it was, or begin another tuning in another folder"
+        ))
+    };
+    let shown = |all: &BTreeMap<String, String>, id: &str| match all.get(id) {
+        Some(value) => format!("{id} was {}", dnsdyno_text::shown(value, LONGEST_VALUE)),
+        None => format!("{id} could not be changed"),
+    };
+    let present = present(chosen);
+    let is_other = |id: &&String| kept.present.get(*id) != present.get(*id);
+    if !kept.present.is_empty()
+        && let Some(id) = kept.present.keys().chain(present.keys()).find(is_other)
+    {
+        let now = shown(&present, id).replacen(" was ", " is ", 1).replacen(" could not ", " cannot ", 1);
+        return Err(differ(&shown(&kept.present, id), &now));
+    }
+    let said = |changes: &[(String, String)]| match changes {
+        [] => "a trial without a change".to_owned(),
+        _ => changes.iter().map(|(id, value)| format!("{id}={value}")).collect::<Vec<_>>().join(" "),
+    };
+    match tuner.next() {
+        Next::Trial(trial) if named(&trial.changes, chosen) == kept.changes => Ok(()),
+        Next::Trial(trial) => Err(differ(&said(&kept.changes), &said(&named(&trial.changes, chosen)))),
+        Next::Done(_) => Err(differ(&said(&kept.changes), "no further trial")),
+    }
+}
+
+/// The changes of a trial, by the names of their parameters.
+fn named(changes: &Changes, chosen: &[Chosen]) -> Vec<(String, String)> {
+    of(changes, chosen).map(|(one, value)| (one.tunable.id(), value.to_owned())).collect()
+}
+
+/// What each parameter that can be changed is without a change.
+fn present(chosen: &[Chosen]) -> BTreeMap<String, String> {
+    chosen.iter().map(|one| (one.tunable.id(), one.present.clone().unwrap_or_default())).collect()
+}
+
 fn keep(
     folder: &Path,
     changes: &Changes,
@@ -395,8 +445,8 @@ fn keep(
     shown: &Shown,
     took_ns: u64,
 ) -> Result<(), ExperimentError> {
-    let changes = of(changes, chosen).map(|(one, value)| (one.tunable.id(), value.to_owned())).collect();
-    let kept = Kept { took_ns, changes, shown: shown.clone().into() };
+    let (changes, present) = (named(changes, chosen), present(chosen));
+    let kept = Kept { took_ns, changes, present, shown: shown.clone().into() };
     let cannot = |source| ExperimentError::Write { path: folder.to_owned(), source };
     fs::create_dir_all(folder).map_err(cannot)?;
     let text = serde_json::to_string_pretty(&kept).map_err(|error| cannot(error.into()))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dnsdyno_page::quoted;
 use dnsdyno_servers::Server;
 use dnsdyno_servers::tuning::{Access, DeviceGroup, Tunable, sysctl_path, value_in, with_value};
-use dnsdyno_settings::{Item, Keeper, KeeperError, Restored};
+use dnsdyno_settings::{Item, Keeper, KeeperError, RESTART_WITHIN, Restored};
 
 use super::how::How;
 
@@ -243,12 +243,12 @@ impl Host {
     /// Starts the server again.
     pub(super) fn restart(&mut self, there: &There) -> Result<(), String> {
         let Some(command) = &there.restart else { return Ok(()) };
-        let ended = self.keeper().and_then(|keeper| keeper.run(command, RESTARTED_WITHIN));
+        let ended = self.keeper().and_then(|keeper| keeper.run(command, RESTART_WITHIN));
         let ended = ended.map_err(|error| error.to_string())?;
         match ended.status {
             Some(0) => Ok(()),
             Some(status) => Err(format!("`{command}` ended with {status}: {}", ended.printed.trim())),
-            None => Err(format!("`{command}` had not ended after {} s", RESTARTED_WITHIN.as_secs())),
+            None => Err(format!("`{command}` had not ended after {} s", RESTART_WITHIN.as_secs())),
         }
     }
 
@@ -291,9 +291,6 @@ impl Host {
 }
 
 const LIST_WITHIN: Duration = Duration::from_secs(10);
-
-/// A resolver that writes its cache to the disk, or a server with many zones, takes its time.
-const RESTARTED_WITHIN: Duration = Duration::from_secs(300);
 
 const UNDO: &str = "type `dnsdyno tune --undo` on the host of the server";
 const NOT_THERE: &str = "this host does not have it";

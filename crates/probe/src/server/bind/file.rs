@@ -64,11 +64,10 @@ impl Statistics for StatisticsFile {
                 watched.version = version.map(|(_, text)| version_in(text));
             }
             None => {
-                let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
                 watched.missing.push(format!(
                     "the figures of intervals in which nobody gives `rndc stats`, which was given {} s ago: add ,rndc \
                      to the path to have it given before each reading",
-                    now_s.saturating_sub(dump.name.written_s)
+                    now_s().saturating_sub(dump.name.written_s)
                 ));
                 watched.missing.push("its version: add ,rndc to the path".to_owned());
             }
@@ -85,12 +84,21 @@ impl Statistics for StatisticsFile {
 
     fn read(&mut self) -> Result<Reading, ReadError> {
         let Dump { name, text } = self.dump()?;
-        let mut reading = Reading { is_repeated: self.last == Some(name), ..Reading::default() };
+        // What was counted since an old dump is not of the first interval: the first new one is the beginning.
+        let is_old = self.last.is_none() && now_s().saturating_sub(name.written_s) > OLD_S;
+        let mut reading = Reading { is_repeated: is_old || self.last == Some(name), ..Reading::default() };
         self.last = Some(name);
         dump::add(&text, &mut reading);
         Ok(reading)
     }
 }
+
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+/// Seconds after which a dump that was there before the first interval is no beginning of it.
+const OLD_S: u64 = 5;
 
 /// A server that works in this folder: that is where it writes its file, unless it is told another place.
 fn process_in(folder: &Path) -> Option<u32> {
@@ -124,7 +132,8 @@ mod tests {
         let path = folder.path().join("named.stats");
         let dump = |queries: u64| {
             let requests = format!("++ Incoming Requests ++\n   {queries} QUERY\n");
-            format!("+++ Statistics Dump +++ (9)\n{requests}--- Statistics Dump --- (9)\n")
+            let at = now_s();
+            format!("+++ Statistics Dump +++ ({at})\n{requests}--- Statistics Dump --- ({at})\n")
         };
         fs::write(&path, dump(5)).unwrap();
         let mut file = StatisticsFile::new(&path, None, Owners::default());
@@ -133,6 +142,23 @@ mod tests {
         assert_eq!([read(), read()], [(false, 5), (true, 5)]);
         fs::write(&path, dump(5) + &dump(7)).unwrap();
         assert_eq!([read(), read()], [(false, 7), (true, 7)]);
+    }
+
+    #[test]
+    fn a_dump_of_long_before_is_no_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("named.stats");
+        let dump = |queries: u64, at: u64| {
+            let requests = format!("++ Incoming Requests ++\n   {queries} QUERY\n");
+            format!("+++ Statistics Dump +++ ({at})\n{requests}--- Statistics Dump --- ({at})\n")
+        };
+        let old = dump(5, now_s() - 36_000);
+        fs::write(&path, &old).unwrap();
+        let mut file = StatisticsFile::new(&path, None, Owners::default());
+        let mut read = || file.read().unwrap().is_repeated;
+        assert_eq!([read(), read()], [true, true]);
+        fs::write(&path, old + &dump(9, now_s())).unwrap();
+        assert_eq!([read(), read()], [false, true]);
     }
 
     #[test]
