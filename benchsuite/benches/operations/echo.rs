@@ -86,7 +86,7 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
                 }
                 Kind::Tcp => {
                     bytes[2] |= 0x80;
-                    sink.answer(channel, self.now_ns, 0, bytes);
+                    sink.answer(channel, self.now_ns, 0, None, bytes);
                 }
             }
         }

@@ -16,6 +16,8 @@ pub(crate) struct Connections {
     pub(crate) open: u64,
     pub(crate) retries: Retries,
     pub(crate) pauses: Pauses,
+    /// Whether no query has left over the connection whose end is reported next.
+    pub(crate) nothing_sent: bool,
     /// By client: whether it has a connection.
     is_connected: Vec<bool>,
 }
@@ -23,7 +25,13 @@ pub(crate) struct Connections {
 impl Connections {
     /// For this many clients.
     pub(crate) fn new(clients: usize, pauses: Pauses) -> Self {
-        Connections { open: 0, retries: Retries::new(clients), pauses, is_connected: vec![false; clients] }
+        Connections {
+            open: 0,
+            retries: Retries::new(clients),
+            pauses,
+            nothing_sent: false,
+            is_connected: vec![false; clients],
+        }
     }
 
     /// Whether the transport has clients.
@@ -91,6 +99,8 @@ pub(crate) struct Retry {
     pub(crate) id: u16,
     /// Distinguishes it from a later query with the same ID.
     pub(crate) sent_ns: u64,
+    /// Whether its last request has left, or may have: where not, that which is sent next is the same.
+    pub(crate) has_left: bool,
 }
 
 impl Retries {
@@ -132,6 +142,16 @@ impl Retries {
         std::mem::take(&mut self.of_client[channel])
     }
 
+    /// The query of a client with this ID that was sent at this instant, if it waits to be retried.
+    pub(crate) fn find(&self, channel: usize, id: u16, sent_ns: u64) -> Option<Retry> {
+        let own = self.of_client.get(channel)?.as_slice();
+        let is_it = |other: &&Retry| other.id == id && other.sent_ns == sent_ns;
+        // They are mostly in the order of their sending.
+        let from = own.partition_point(|other| other.sent_ns < sent_ns);
+        let near = own.iter().skip(from).take_while(|other| other.sent_ns == sent_ns).find(is_it);
+        near.or_else(|| own.iter().find(is_it)).copied()
+    }
+
     /// Replaces the queries of a client with the remaining ones.
     pub(crate) fn put_back(&mut self, channel: usize, remaining: Vec<Retry>) {
         let is_empty = remaining.is_empty();
@@ -153,6 +173,10 @@ mod tests {
     use super::*;
     use crate::groups::Groups;
 
+    fn of(id: u16, sent_ns: u64) -> Retry {
+        Retry { id, sent_ns, has_left: true }
+    }
+
     #[test]
     fn the_queries_of_a_client_that_pauses_are_retried_after_its_pause() {
         let group = Group {
@@ -165,7 +189,7 @@ mod tests {
         };
         let pauses = Pauses::new(2, &Groups::new(&[group]), 5_000_000_000);
         let mut connections = Connections::new(2, pauses);
-        let lost = vec![Retry { id: 7, sent_ns: 1 }];
+        let lost = vec![Retry { id: 7, sent_ns: 1, has_left: true }];
         for failures in 1..=2 {
             assert_eq!(connections.pauses.note_failure(0, 10).0, failures);
             connections.retry_later(0, lost.clone());
@@ -191,7 +215,7 @@ mod tests {
                 let mut own = retries.take(channel);
                 moved += own.len() + 2;
                 own.clear();
-                own.extend([Retry { id: 1, sent_ns }, Retry { id: 2, sent_ns }]);
+                own.extend([of(1, sent_ns), of(2, sent_ns)]);
                 retries.put_back(channel, own);
             }
         }
@@ -212,13 +236,27 @@ mod tests {
     fn queries_that_a_client_could_not_send_wait_behind_the_other_clients() {
         let mut retries = Retries::new(2);
         for (channel, id) in [(0, 7), (1, 8), (0, 9)] {
-            retries.push(channel, Retry { id, sent_ns: 0 });
+            retries.push(channel, of(id, 0));
         }
         let (channel, own) = retries.take_next().unwrap();
         assert_eq!((channel, own.len(), retries.clients()), (0, 2, 1));
         retries.put_back(channel, own[1..].to_vec());
         assert_eq!(retries.take_next().map(|(channel, _)| channel), Some(1));
-        assert_eq!(retries.take_next(), Some((0, vec![Retry { id: 9, sent_ns: 0 }])));
+        assert_eq!(retries.take_next(), Some((0, vec![of(9, 0)])));
         assert_eq!(retries.take_next(), None);
+    }
+
+    #[test]
+    fn a_query_that_waits_to_be_retried_is_found_in_any_order() {
+        let mut retries = Retries::new(2);
+        for (id, sent_ns) in [(3, 10), (4, 10), (5, 30), (6, 20)] {
+            retries.push(1, of(id, sent_ns));
+        }
+        for (id, sent_ns, is_there) in
+            [(3, 10, true), (4, 10, true), (6, 20, true), (5, 30, true), (5, 10, false)]
+        {
+            assert_eq!(retries.find(1, id, sent_ns), is_there.then(|| of(id, sent_ns)));
+            assert_eq!(retries.find(0, id, sent_ns), None);
+        }
     }
 }

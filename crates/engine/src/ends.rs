@@ -6,8 +6,9 @@
 //! ```
 
 use dnsdyno_measure::{FallbackFailure, NotSentReason};
-use dnsdyno_transport::{Group, NeverSent};
+use dnsdyno_transport::{Expired, Group, NeverSent};
 
+use crate::connections::Retry;
 use crate::fallback::failure_unsent;
 use crate::groups::{Queue, Waiting};
 use crate::inflight::SentQuery;
@@ -220,14 +221,22 @@ impl Transactions<'_> {
 /// Ends of outstanding queries.
 impl Transactions<'_> {
     /// Ends the queries whose timeout has passed. Where channels may be clients, `on_client` says of a channel and an
-    /// ID whether the query has never left.
-    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize, u16) -> Option<NeverSent>) {
+    /// ID whether the query has left.
+    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize, u16) -> Expired) {
         while let Some((slot, query)) = self.table.expire_oldest(now_ns) {
             let (channel, id) = self.table.channel_and_id(slot);
             let (mut end, mut failed) = (End::TimedOut, None);
             if self.connections.is_used() {
-                if let Some(never_sent) = on_client(channel, id) {
-                    end = End::NeverSent(never_sent);
+                // One that waits to be retried is on no connection.
+                let expired = match self.connections.retries.find(channel, id, query.sent_ns) {
+                    Some(Retry { has_left: true, .. }) => Expired::Sent,
+                    Some(Retry { has_left: false, .. }) => Expired::Waited,
+                    None => on_client(channel, id),
+                };
+                match expired {
+                    Expired::Sent => {}
+                    Expired::Waited => self.note_unsent(channel, &query),
+                    Expired::NeverSent(never_sent) => end = End::NeverSent(never_sent),
                 }
                 let tcp = match self.connections.is_connected(channel) {
                     true => FallbackFailure::QueryTimedOut,

@@ -381,6 +381,12 @@ impl InFlight {
         (slot.state == State::Live).then(|| slot.sent_query())
     }
 
+    /// Whether the query that has this ID, or had it last, was sent after this instant.
+    pub(crate) fn is_used_since(&self, channel: usize, id: u16, instant_ns: u64) -> bool {
+        let slot = self.slot_of(channel, id).and_then(|index| self.slots.get(index as usize));
+        slot.is_some_and(|slot| slot.sent_ns > instant_ns)
+    }
+
     /// Ends the oldest query if its timeout has passed at `now_ns`, and returns it with its slot.
     #[inline]
     pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, SentQuery)> {

@@ -214,6 +214,18 @@ impl Ledger {
         count_query_bytes(tally, bytes);
     }
 
+    /// A request was passed to a connection and has not left: the connection was never ready for it.
+    #[cold]
+    pub(crate) fn request_unsent(&mut self, sent_query: &SentQuery, bytes: usize, is_fallback: bool) {
+        let tally = self.tally(sent_query.intended_ns);
+        tally.requests = tally.requests.saturating_sub(1);
+        tally.bytes_sent = tally.bytes_sent.saturating_sub(bytes as u64);
+        if is_fallback {
+            let fallback = tally.fallback_mut();
+            fallback.tcp_requests = fallback.tcp_requests.saturating_sub(1);
+        }
+    }
+
     /// A query was sent, and its response is not waited for.
     #[inline]
     pub(crate) fn sent_only(&mut self, sent_query: &SentQuery) {

@@ -14,8 +14,24 @@ impl Transactions<'_> {
         self.table.live_at(channel, retry.id).filter(|sent_query| sent_query.sent_ns == retry.sent_ns)
     }
 
-    /// Counts a query that was sent again, in a message of `bytes` octets.
-    pub(crate) fn note_retried(&mut self, channel: usize, sent_query: &SentQuery, bytes: usize) {
+    /// Takes back the last request of a query, which has not left. What was added to its message stays counted.
+    #[cold]
+    pub(crate) fn note_unsent(&mut self, channel: usize, sent_query: &SentQuery) {
+        let bytes = self.queries.message(sent_query.question).len();
+        self.ledger.request_unsent(sent_query, bytes, self.fallback.tcp.contains(&channel));
+    }
+
+    /// Counts a query that was sent again, in a message of `bytes` octets. One that had not left is sent now.
+    pub(crate) fn note_retried(
+        &mut self,
+        channel: usize,
+        sent_query: &SentQuery,
+        has_left: bool,
+        bytes: usize,
+    ) {
+        if !has_left {
+            return;
+        }
         self.ledger.retried(sent_query, bytes);
         if self.fallback.tcp.contains(&channel) {
             let fallback = self.ledger.fallback(sent_query.intended_ns);
@@ -29,12 +45,19 @@ impl Transactions<'_> {
         if !self.connections.is_used() {
             return;
         }
+        let has_left = !std::mem::take(&mut self.connections.nothing_sent);
         let mut lost = self.connections.retries.take(channel);
         lost.clear();
-        self.table
-            .each_since_last(channel, |id, sent_query| lost.push(Retry { id, sent_ns: sent_query.sent_ns }));
+        self.table.each_since_last(channel, |id, sent_query| {
+            lost.push(Retry { id, sent_ns: sent_query.sent_ns, has_left });
+        });
         if !may_retry {
-            lost.drain(..).for_each(|retry| self.refuse(channel, retry.id, why));
+            for retry in lost.drain(..) {
+                if let Some(query) = self.table.live_at(channel, retry.id).filter(|_| !has_left) {
+                    self.note_unsent(channel, &query);
+                }
+                self.refuse(channel, retry.id, why);
+            }
         }
         self.connections.retry_later(channel, lost);
     }

@@ -79,6 +79,18 @@ impl Transactions<'_> {
         }
     }
 
+    /// Counts the response to a query that had its ID before, and has timed out.
+    #[cold]
+    fn note_answer_before(&mut self, bytes: &[u8]) -> MessageKind {
+        if peek(bytes).ok().is_none_or(|message| message.flags & FLAG_QR == 0) {
+            self.note_malformed(bytes);
+            return MessageKind::Malformed;
+        }
+        self.ledger.arrivals().anomalies.after_reuse += 1;
+        self.log.unpaired(Why::Unexpected, bytes);
+        MessageKind::Unmatched
+    }
+
     /// Counts a message that is not a DNS response.
     #[cold]
     fn note_malformed(&mut self, bytes: &[u8]) -> Outcome {
@@ -211,7 +223,20 @@ impl Sink for Transactions<'_> {
         }
     }
 
-    fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
+    fn answer(
+        &mut self,
+        channel: usize,
+        at_ns: u64,
+        ready_ns: u64,
+        asked_ns: Option<u64>,
+        bytes: &[u8],
+    ) -> MessageKind {
+        // A stream outlives the timeout of its query, whose ID may be that of a later one by then.
+        if let (Some(asked_ns), Some(id)) = (asked_ns, peek_id(bytes))
+            && self.table.is_used_since(channel, id, asked_ns)
+        {
+            return self.note_answer_before(bytes);
+        }
         match self.pair(channel, at_ns, bytes) {
             Outcome::Paired(sent_query, id) => {
                 let handed_ns = match self.fallback.tcp.contains(&channel) {
@@ -259,6 +284,7 @@ impl Sink for Transactions<'_> {
             }
             ConnectionEvent::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
             ConnectionEvent::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
+            ConnectionEvent::NothingSent => self.connections.nothing_sent = true,
             ConnectionEvent::Failed(why) => {
                 counts.add_failed(why, 1);
                 self.not_established(channel, at_ns, why);
@@ -287,7 +313,7 @@ impl Sink for Transactions<'_> {
         let query = self.table.live_at(channel, id).filter(|sent_query| sent_query.sent_ns <= sent_ns);
         let Some(SentQuery { sent_ns, .. }) = query else { return false };
         if why.is_safe_to_ask_again() {
-            self.connections.retries.push(channel, Retry { id, sent_ns });
+            self.connections.retries.push(channel, Retry { id, sent_ns, has_left: true });
             self.connections.retries.refuses_streams |= why == StreamFailure::Refused;
         } else {
             self.refuse(channel, id, FallbackFailure::Closed);

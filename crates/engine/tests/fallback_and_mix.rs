@@ -13,7 +13,7 @@ use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_queries::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_transport::{
-    Batch, ConnectionEvent, Group, NeverSent, NextClient, Resources, Sent, Sink, Transport, Wake,
+    Batch, ConnectionEvent, Expired, Group, NeverSent, NextClient, Resources, Sent, Sink, Transport, Wake,
 };
 use dnsdyno_wire::{HEADER_LEN, QueryForm};
 
@@ -262,7 +262,7 @@ impl Transport for SimulatedChannels {
                     sink.connection(channel, at_ns, ConnectionEvent::Established { opened_ns });
                 }
                 EventKind::Response(bytes) => {
-                    sink.answer(channel, at_ns, client.ready_ns.unwrap(), &bytes);
+                    sink.answer(channel, at_ns, client.ready_ns.unwrap(), None, &bytes);
                     self.end(channel, 1, ConnectionEnd::ByUs, sink);
                 }
                 EventKind::Closed => self.end(channel, 0, ConnectionEnd::ByServer, sink),
@@ -277,8 +277,9 @@ impl Transport for SimulatedChannels {
         }
     }
 
-    fn expired(&mut self, channel: usize, _id: u16) -> Option<NeverSent> {
-        let client = self.clients[channel.checked_sub(1)?];
+    fn expired(&mut self, channel: usize, _id: u16) -> Expired {
+        let Some(number) = channel.checked_sub(1) else { return Expired::Sent };
+        let client = self.clients[number];
         let event = match client.ready_ns {
             Some(_) => ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 0 },
             None => ConnectionEvent::Failed(ConnectFailure::TimedOut),
@@ -287,7 +288,7 @@ impl Transport for SimulatedChannels {
             self.reports.push((channel, event));
         }
         let never_sent = NeverSent { why: NotSentReason::NoStream, bytes: queries().message(0).len() };
-        self.behaviour.is_held_back.then_some(never_sent)
+        if self.behaviour.is_held_back { Expired::NeverSent(never_sent) } else { Expired::Sent }
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {

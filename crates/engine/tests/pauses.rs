@@ -81,7 +81,7 @@ impl Transport for Clients {
         }
         while self.responses.front().is_some_and(|(at_ns, ..)| *at_ns <= self.now_ns) {
             let Some((at_ns, channel, response)) = self.responses.pop_front() else { return };
-            sink.answer(channel, at_ns, 0, &response);
+            sink.answer(channel, at_ns, 0, None, &response);
             self.free.push_back(channel);
             sink.connection(channel, at_ns, ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 1 });
         }

@@ -263,6 +263,7 @@ const RULES: &[Rule] = &[
     option("tls-version 1.2", |d| d.tls_version == Some(Only12), |run| !run.has_quic(), QUIC),
     option("early-data", |d| d.early_data == Some(true), |run| run.draft.tls_version != Some(Only12), EARLY),
     option("early-data", |d| d.early_data == Some(true), |run| run.draft.resumption != Some(false), RESUMED),
+    option("early-data", |d| d.early_data == Some(true), |run| !run.has_updates(), REPLAYABLE),
     option("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
 ];
 
@@ -340,6 +341,8 @@ const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh o
 const QUIC: &str =
     "cannot be used with --transport doq or doh3: QUIC always uses TLS 1.3: remove the version";
 const EARLY: &str = "cannot be used with --tls-version 1.2: only TLS 1.3 has early data: remove one";
+const REPLAYABLE: &str =
+    "cannot be used with updates, which must not be sent as early data (RFC 9250, 4.5): remove one";
 const RESUMED: &str = "cannot be used with --no-resumption: early data needs a resumed session: remove one";
 const TRUST: &str = "cannot be used with --insecure: one names the certificates to trust, the other disables \
                      verification: remove one";

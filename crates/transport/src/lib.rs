@@ -139,10 +139,9 @@ pub trait Transport {
         None
     }
 
-    /// A query of this channel has timed out: its response is no longer expected. Returns whether the query has never
-    /// left this host, because it has waited for the server all the time.
-    fn expired(&mut self, _channel: usize, _id: u16) -> Option<NeverSent> {
-        None
+    /// A query of this channel has timed out: its response is no longer expected. Returns whether it has left this host.
+    fn expired(&mut self, _channel: usize, _id: u16) -> Expired {
+        Expired::Sent
     }
 
     /// Closes all connections. Called once, after every query has ended.
@@ -175,6 +174,17 @@ pub struct Peer {
     pub alpn: Option<String>,
     /// The certificates in DER, the server's own first.
     pub certificates: Vec<Vec<u8>>,
+}
+
+/// What has become of a query that has timed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// It was sent.
+    Sent,
+    /// Its connection was still being opened, and it has not left over it.
+    Waited,
+    /// It has waited for the server all the time, over an open connection.
+    NeverSent(NeverSent),
 }
 
 /// A query that was passed to a connection, and never left.
@@ -230,8 +240,16 @@ pub trait Sink {
     /// The kernel has stamped the departure of a message over UDP, or the stamp that it was asked for has not come.
     fn departed(&mut self, _departure: Departure) {}
 
-    /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on.
-    fn answer(&mut self, channel: usize, at_ns: u64, _ready_ns: u64, bytes: &[u8]) -> MessageKind {
+    /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on, where each query
+    /// has a stream on that of a query sent at `asked_ns`.
+    fn answer(
+        &mut self,
+        channel: usize,
+        at_ns: u64,
+        _ready_ns: u64,
+        _asked_ns: Option<u64>,
+        bytes: &[u8],
+    ) -> MessageKind {
         self.packet(channel, at_ns, bytes);
         MessageKind::Answer
     }
@@ -311,6 +329,8 @@ pub enum ConnectionEvent {
         /// When the attempt started.
         opened_ns: u64,
     },
+    /// None of its queries has left over the connection; its end is reported next.
+    NothingSent,
     /// The connection was not established. Its queries get no response over it.
     Failed(ConnectFailure),
     /// The connection has ended. Its outstanding queries get no response over it.

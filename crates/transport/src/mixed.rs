@@ -27,8 +27,8 @@ use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{
-    Batch, ConnectionEvent, Departure, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent,
-    Sink, Transport, Wake,
+    Batch, ConnectionEvent, Departure, Expired, Group, MessageKind, NextClient, Peer, Resources, Sent, Sink,
+    Transport, Wake,
 };
 
 /// One member of a mix.
@@ -265,7 +265,7 @@ impl Transport for Mixed {
         self.clock.oversleep_ns()
     }
 
-    fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
+    fn expired(&mut self, channel: usize, id: u16) -> Expired {
         let (part, channel) = self.part_of(channel);
         each!(part, transport => transport.expired(channel, id))
     }
@@ -344,8 +344,15 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
     }
 
     #[inline]
-    fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
-        self.sink.answer(self.first + channel, at_ns, ready_ns, bytes)
+    fn answer(
+        &mut self,
+        channel: usize,
+        at_ns: u64,
+        ready_ns: u64,
+        asked_ns: Option<u64>,
+        bytes: &[u8],
+    ) -> MessageKind {
+        self.sink.answer(self.first + channel, at_ns, ready_ns, asked_ns, bytes)
     }
 
     fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {

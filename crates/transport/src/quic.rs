@@ -47,7 +47,7 @@ use dnsdyno_sys::socket;
 
 use crate::mixed::InMix;
 use crate::queued::capacity_of_next;
-use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake};
+use crate::{Batch, Expired, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
 use connection::Protocol;
@@ -105,6 +105,10 @@ impl<P: Protocol> Transport for QuicTransport<P> {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let now_ns = self.clock.now_ns();
+        // Queries that must use this client wait for its next connection.
+        if self.clients[channel].closing.is_some() || self.clients[channel].queries >= self.limit {
+            return Sent { accepted: 0, stopped: Some(Stopped::Later(NotSentReason::NoFreeConnection)) };
+        }
         if self.clients[channel].phase == Phase::Vacant
             && let Err(stopped) = self.begin_connection(channel, now_ns)
         {
@@ -117,14 +121,14 @@ impl<P: Protocol> Transport for QuicTransport<P> {
             self.reused += u64::from(count - u32::from(client.queries == 0));
         }
         client.queries = client.queries.saturating_add(count);
+        if client.outstanding == 0 && client.asked_ns <= client.read_ns.max(client.since_ns) {
+            client.asked_ns = now_ns;
+        }
         client.outstanding += count;
-        let is_taking = client.closing.is_none();
         for framed in self.framed.drain(..) {
             let result = match &mut client.connection {
                 // Queries that wait already are sent first.
-                Some(connection) if is_taking && client.waiting.is_empty() => {
-                    connection.open_stream(framed, now_ns)
-                }
+                Some(connection) if client.waiting.is_empty() => connection.open_stream(framed, now_ns),
                 _ => Err(framed),
             };
             if let Err(framed) = result {
@@ -178,8 +182,10 @@ impl<P: Protocol> Transport for QuicTransport<P> {
         self.clock.oversleep_ns()
     }
 
-    fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
-        let never_sent = self.forget_waiting(channel, id);
+    fn expired(&mut self, channel: usize, id: u16) -> Expired {
+        let has_waited = self.clients[channel].has_sent_nothing();
+        let waited = if has_waited { Expired::Waited } else { Expired::Sent };
+        let expired = self.forget_waiting(channel, id).map_or(waited, Expired::NeverSent);
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
         client.outstanding = client.outstanding.saturating_sub(1);
@@ -187,10 +193,10 @@ impl<P: Protocol> Transport for QuicTransport<P> {
         if client.phase == Phase::Opening && is_spent {
             // No query waits for it any more.
             self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
-            return None;
+            return expired;
         }
         if client.phase != Phase::Open {
-            return None;
+            return expired;
         }
         if now_ns.saturating_sub(client.quiet_since_ns()) >= SILENT_TIMEOUTS * self.config.timeout_ns {
             self.end(channel, ConnectionEnd::Silent, Some(P::NO_ERROR));
@@ -198,7 +204,7 @@ impl<P: Protocol> Transport for QuicTransport<P> {
             let end = client.spent_end();
             self.end(channel, end, Some(P::NO_ERROR));
         }
-        never_sent
+        expired
     }
 
     fn explanations(&mut self) -> Vec<Explanation> {
@@ -250,6 +256,6 @@ impl<P: Protocol> InMix for QuicTransport<P> {
     }
 }
 
-/// A connection is closed when nothing was received over it for twice the timeout: not after one timeout,
-/// because late responses are counted.
+/// A connection is closed when nothing was received over it for twice the timeout, of which the time in which nothing was
+/// asked is no part: not after one timeout, because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;

@@ -41,7 +41,7 @@ use dnsdyno_sys::poll::Ready;
 use crate::mixed::InMix;
 use crate::queued::capacity_of_next;
 use crate::{
-    Batch, ConnectionEvent, NeverSent, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake,
+    Batch, ConnectionEvent, Expired, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake,
 };
 use client::{Phase, write};
 pub use config::StreamOpenError;
@@ -188,6 +188,9 @@ impl<S: Session> Transport for Streams<S> {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let is_new = self.clients[channel].phase == Phase::Vacant;
+        if self.clients[channel].is_broken || self.clients[channel].queries >= self.limit {
+            return Sent { accepted: 0, stopped: Some(Stopped::Later(NotSentReason::NoFreeConnection)) };
+        }
         self.frames.clear();
         if is_new && let Err(stopped) = self.begin_connection(channel) {
             return Sent { accepted: 0, stopped: Some(stopped) };
@@ -205,6 +208,9 @@ impl<S: Session> Transport for Streams<S> {
             self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
         }
         client.queries = client.queries.saturating_add(count);
+        if client.outstanding == 0 && !is_new {
+            client.note_asked(self.clock.now_ns());
+        }
         client.outstanding += count;
         let may_write = client.phase == Phase::Open || (is_new && client.phase == Phase::Opening);
         let mut written = Ok(0);
@@ -222,7 +228,7 @@ impl<S: Session> Transport for Streams<S> {
                     self.establish(channel, now_ns);
                 }
             }
-            Err(error) => self.fail_on_error(channel, &error),
+            Err(error) => self.fail_on_write(channel, &error),
         }
         if is_new {
             self.watch(channel);
@@ -265,27 +271,28 @@ impl<S: Session> Transport for Streams<S> {
         self.clock.oversleep_ns()
     }
 
-    fn expired(&mut self, channel: usize, _id: u16) -> Option<NeverSent> {
+    fn expired(&mut self, channel: usize, _id: u16) -> Expired {
         let now_ns = self.now_ns();
+        // One that waits leaves once the connection is open, although it has timed out: only its end decides.
+        let has_sent_nothing = self.has_sent_nothing(channel);
         let client = &mut self.clients[channel];
         client.outstanding = client.outstanding.saturating_sub(1);
         let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
             // No query waits for it any more.
             self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::TimedOut));
-            return None;
+        } else if client.phase == Phase::Open {
+            let quiet_ns = now_ns.saturating_sub(client.quiet_since_ns());
+            if quiet_ns >= SILENT_TIMEOUTS * self.timeout_ns {
+                self.end_open(channel, ConnectionEnd::Silent);
+            } else if is_spent {
+                self.end_open(channel, ConnectionEnd::ByUs);
+            } else if let Some(end) = drained {
+                self.end_open(channel, end);
+            }
         }
-        if client.phase != Phase::Open {
-            return None;
-        }
-        if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
-            self.end_open(channel, ConnectionEnd::Silent);
-        } else if is_spent {
-            self.end_open(channel, ConnectionEnd::ByUs);
-        } else if let Some(end) = drained {
-            self.end_open(channel, end);
-        }
-        None
+        let has_ended = self.clients[channel].phase == Phase::Ending;
+        if has_sent_nothing && has_ended { Expired::Waited } else { Expired::Sent }
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {
@@ -343,6 +350,6 @@ const LINE_LOOKED_AT: usize = 64;
 /// rest of a millisecond.
 const OPENING_GRACE_NS: u64 = 5_000_000;
 
-/// A connection is closed when nothing was received over it for twice the timeout: not after one timeout,
-/// because late responses are counted.
+/// A connection is closed when nothing was received over it for twice the timeout, of which the time in which nothing was
+/// asked is no part: not after one timeout, because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;

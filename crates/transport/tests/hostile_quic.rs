@@ -10,7 +10,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
 use dnsdyno_transport::quic::DoqTransport;
-use dnsdyno_transport::{ConnectionEvent, Description, NeverSent, Transport};
+use dnsdyno_transport::{ConnectionEvent, Description, Expired, NeverSent, Transport};
 use hostile::quic::{Server, Wire};
 use hostile::{Meeting, answer, description, framed, query, within_bound};
 use quinn_proto::congestion::CubicConfig;
@@ -160,15 +160,15 @@ fn queries_that_never_get_a_stream_are_not_sent_and_the_server_is_named() {
         let mut meeting = asking(&server, 3);
         assert_eq!(
             meeting.transport.expired(0, 1),
-            None,
+            Expired::Waited,
             "during the handshake it is the server that is slow"
         );
         let is_established = |event: &ConnectionEvent| matches!(event, ConnectionEvent::Established { .. });
         meeting.until("a connection", |seen| seen.events.iter().any(is_established));
         let bytes = query(1).len();
-        let never_sent = Some(NeverSent { why: NotSentReason::NoStream, bytes });
+        let never_sent = Expired::NeverSent(NeverSent { why: NotSentReason::NoStream, bytes });
         assert_eq!((2..=3).map(|id| meeting.transport.expired(0, id)).collect::<Vec<_>>(), [never_sent; 2]);
-        assert_eq!(meeting.transport.expired(0, 3), None, "once");
+        assert_eq!(meeting.transport.expired(0, 3), Expired::Sent, "once");
         assert!(words_about(&mut meeting, "not_sent.no_stream").contains("allows no QUIC stream"));
         // As many as may wait for a stream.
         let mut id = 3;

@@ -34,6 +34,18 @@ fn a_response_ends_its_query_and_a_second_one_is_a_duplicate() {
 }
 
 #[test]
+fn an_id_is_used_since_an_instant_where_a_later_query_has_it() {
+    let mut table = InFlight::new(1, 1, TIMEOUT_NS);
+    let id = send_at(&mut table, 10, 7);
+    assert!(!table.is_used_since(0, id, 10), "its own stream");
+    table.expire_oldest(10 + TIMEOUT_NS).unwrap();
+    assert!(!table.is_used_since(0, id, 10), "it has timed out, and its response is late");
+    assert_eq!(send_at(&mut table, 11 + TIMEOUT_NS, 7), id);
+    assert!(table.is_used_since(0, id, 10));
+    assert!(!table.is_used_since(0, id, 11 + TIMEOUT_NS));
+}
+
+#[test]
 fn a_response_that_comes_when_its_id_is_used_again_is_known_by_its_question_once() {
     let mut table = InFlight::new(1, 2, TIMEOUT_NS);
     let (lost, answered) = (send_at(&mut table, 0, 7), send_at(&mut table, 0, 8));

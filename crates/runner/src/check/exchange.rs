@@ -251,7 +251,14 @@ impl Sink for Heard {
         self.note(Problem::Refused);
     }
 
-    fn answer(&mut self, _channel: usize, at_ns: u64, _ready_ns: u64, bytes: &[u8]) -> MessageKind {
+    fn answer(
+        &mut self,
+        _channel: usize,
+        at_ns: u64,
+        _ready_ns: u64,
+        _asked_ns: Option<u64>,
+        bytes: &[u8],
+    ) -> MessageKind {
         self.hear(at_ns, bytes);
         match self.problem {
             Some(Problem::NotDns(_)) => MessageKind::Malformed,

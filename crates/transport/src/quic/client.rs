@@ -47,6 +47,8 @@ pub(crate) struct Client<P: Protocol> {
     pub(crate) since_ns: u64,
     /// When a response was last received over it; at first, when it was started.
     pub(crate) read_ns: u64,
+    /// When a query was sent that nothing has followed, where none was outstanding before it.
+    pub(crate) asked_ns: u64,
     /// Queries that have no stream yet, the oldest first.
     pub(crate) waiting: VecDeque<Waiting>,
 }
@@ -115,6 +117,7 @@ impl<P: Protocol> Default for Client<P> {
             opened_ns: 0,
             since_ns: 0,
             read_ns: 0,
+            asked_ns: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -164,9 +167,15 @@ impl<P: Protocol> Client<P> {
         self.phase == Phase::Open && self.outstanding == 0
     }
 
-    /// Since when nothing was received over it.
+    /// Whether no query has left over the connection, which is still being opened, or was when it ended.
+    pub(crate) fn has_sent_nothing(&self) -> bool {
+        // With early data queries can leave from the start.
+        matches!(self.phase, Phase::Opening | Phase::Ending) && self.since_ns == u64::MAX
+    }
+
+    /// Since when nothing was received over it, though a query was to be answered.
     pub(crate) fn quiet_since_ns(&self) -> u64 {
-        self.read_ns.max(self.since_ns)
+        self.read_ns.max(self.since_ns).max(self.asked_ns)
     }
 
     /// Drops the connection; the next one is of the next generation.

@@ -24,6 +24,7 @@ impl<P: Protocol> QuicTransport<P> {
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
             return;
         }
+        let has_sent_nothing = client.queries > 0 && client.has_sent_nothing();
         client.phase = Phase::Ending;
         if let Some(mut connection) = client.connection.take() {
             connection.release(&mut self.unfinished);
@@ -39,7 +40,11 @@ impl<P: Protocol> QuicTransport<P> {
             }
             self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
         }
-        self.news.push((channel as u32, self.clock.now_ns(), event));
+        let now_ns = self.clock.now_ns();
+        if has_sent_nothing {
+            self.news.push((channel as u32, now_ns, ConnectionEvent::NothingSent));
+        }
+        self.news.push((channel as u32, now_ns, event));
     }
 
     /// Ends a handshake that failed.

@@ -178,24 +178,26 @@ impl<P: Protocol> QuicTransport<P> {
         }
         let client = &mut self.clients[channel];
         match arrival {
-            Arrival::Message(query) => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
-                MessageKind::Answer => {
-                    client.answers = client.answers.saturating_add(1);
-                    client.outstanding = client.outstanding.saturating_sub(1);
-                    if client.is_spent(self.limit) {
-                        self.close_complete(channel);
+            Arrival::Message(query) => {
+                match sink.answer(channel, at_ns, client.since_ns, Some(query.at_ns), &self.message) {
+                    MessageKind::Answer => {
+                        client.answers = client.answers.saturating_add(1);
+                        client.outstanding = client.outstanding.saturating_sub(1);
+                        if client.is_spent(self.limit) {
+                            self.close_complete(channel);
+                        }
                     }
+                    MessageKind::Unmatched => self.close_if_gone(channel),
+                    MessageKind::Malformed => match P::garbage_words(&self.shared) {
+                        Some(words) => {
+                            let why = StreamFailure::NoMessage;
+                            self.explained.stream(why, || words);
+                            self.fail_stream(channel, query, why);
+                        }
+                        None => self.end(channel, ConnectionEnd::Garbled, Some(P::PROTOCOL_ERROR)),
+                    },
                 }
-                MessageKind::Unmatched => self.close_if_gone(channel),
-                MessageKind::Malformed => match P::garbage_words(&self.shared) {
-                    Some(words) => {
-                        let why = StreamFailure::NoMessage;
-                        self.explained.stream(why, || words);
-                        self.fail_stream(channel, query, why);
-                    }
-                    None => self.end(channel, ConnectionEnd::Garbled, Some(P::PROTOCOL_ERROR)),
-                },
-            },
+            }
             Arrival::Reset(query, code) => {
                 let why = P::reset_failure(code);
                 self.explained.stream(why, || words::of_reset::<P>(code));

@@ -50,6 +50,12 @@ pub(crate) struct Client<S> {
     pub(crate) replies: usize,
     /// Whether this turn has read its share of it, and there is more.
     pub(crate) is_unread: bool,
+    /// Whether nothing can be written any more: what was received before the reset is still read.
+    pub(crate) is_broken: bool,
+    /// Whether no query had left over the connection when it ended.
+    pub(crate) has_sent_nothing: bool,
+    /// When a query was sent that nothing has followed, where none was outstanding before it.
+    pub(crate) asked_ns: u64,
 }
 
 /// The state of a client's connection.
@@ -87,6 +93,9 @@ impl<S> Default for Client<S> {
             outbox_at: 0,
             replies: 0,
             is_unread: false,
+            is_broken: false,
+            has_sent_nothing: false,
+            asked_ns: 0,
         }
     }
 }
@@ -95,7 +104,11 @@ impl<S: Session> Client<S> {
     /// How many queries the client can be given now; a connection carries `limit`.
     #[inline]
     pub(crate) fn capacity(&self, limit: u32) -> usize {
-        if self.phase == Phase::Ending || self.queries >= limit || self.waiting() >= OUTBOX_BOUND {
+        if self.phase == Phase::Ending
+            || self.is_broken
+            || self.queries >= limit
+            || self.waiting() >= OUTBOX_BOUND
+        {
             return 0;
         }
         let of_session = self.session.as_ref().map_or(usize::MAX, S::capacity);
@@ -105,6 +118,18 @@ impl<S: Session> Client<S> {
     /// Whether the open connection is still in its handshake.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.phase == Phase::Open && self.session.as_ref().is_some_and(S::is_handshaking)
+    }
+
+    /// Since when nothing was received over it, though a query was to be answered.
+    pub(crate) fn quiet_since_ns(&self) -> u64 {
+        self.read_ns.max(self.since_ns).max(self.asked_ns)
+    }
+
+    /// Notes the first query after a time in which none was outstanding and nothing was missed.
+    pub(crate) fn note_asked(&mut self, now_ns: u64) {
+        if self.asked_ns <= self.read_ns.max(self.since_ns) {
+            self.asked_ns = now_ns;
+        }
     }
 
     /// Why the open connection is to be closed: it takes no more queries and none is outstanding.

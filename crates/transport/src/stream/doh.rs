@@ -111,6 +111,10 @@ impl Session for Doh {
         self.secure.is_handshaking()
     }
 
+    fn has_sent_early(&self) -> bool {
+        self.secure.has_sent_early()
+    }
+
     fn closing(&self) -> Option<ConnectionEnd> {
         self.http.closing()
     }

@@ -68,6 +68,10 @@ impl Session for Dot {
         self.secure.is_handshaking()
     }
 
+    fn has_sent_early(&self) -> bool {
+        self.secure.has_sent_early()
+    }
+
     fn close(&mut self, out: &mut Vec<u8>) {
         self.secure.close(out);
     }

@@ -32,7 +32,7 @@ impl<S: Session> Streams<S> {
         for _ in 0..CHUNKS_A_TURN {
             let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
             match stream.read(&mut self.chunk) {
-                Ok(0) => return self.end_open(channel, ConnectionEnd::ByServer),
+                Ok(0) => return self.end_read(channel),
                 Ok(length) => {
                     self.pass_to_session(channel, length, sink);
                     let is_emptied = length < self.chunk.len() && !is_closing;
@@ -40,7 +40,12 @@ impl<S: Session> Streams<S> {
                         return;
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.clients[channel].is_broken {
+                        self.end_read(channel);
+                    }
+                    return;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return self.fail_on_error(channel, &error),
             }
@@ -48,6 +53,13 @@ impl<S: Session> Streams<S> {
         // No event will report the rest.
         self.clients[channel].is_unread = true;
         self.unread.push(channel as u32);
+    }
+
+    /// Ends a connection over which nothing more comes.
+    #[cold]
+    fn end_read(&mut self, channel: usize) {
+        let is_broken = self.clients[channel].is_broken;
+        self.end_open(channel, if is_broken { ConnectionEnd::Reset } else { ConnectionEnd::ByServer });
     }
 
     /// Hands what was read to the session, and sends what it wants to be sent.

@@ -72,6 +72,11 @@ pub trait Session: Sized + Send {
         false
     }
 
+    /// Whether queries were sent with the first flight of the handshake.
+    fn has_sent_early(&self) -> bool {
+        false
+    }
+
     /// Why the connection accepts no more messages, if it does not, though outstanding queries may
     /// still be answered.
     fn closing(&self) -> Option<ConnectionEnd> {
@@ -164,8 +169,14 @@ impl<'a, K: Sink> Reader<'a, K> {
     /// A message was received.
     #[inline]
     pub(super) fn answer(&mut self, message: &[u8]) -> MessageKind {
+        self.answer_on_stream(None, message)
+    }
+
+    /// The same, on the stream of a query that was sent at `asked_ns`.
+    #[inline]
+    pub(super) fn answer_on_stream(&mut self, asked_ns: Option<u64>, message: &[u8]) -> MessageKind {
         self.has_received = true;
-        let came = self.sink.answer(self.channel, self.at_ns, self.since_ns, message);
+        let came = self.sink.answer(self.channel, self.at_ns, self.since_ns, asked_ns, message);
         if came == MessageKind::Answer {
             self.answers += 1;
             self.ended += 1;

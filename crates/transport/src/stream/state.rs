@@ -109,12 +109,33 @@ impl<S: Session> Streams<S> {
 
     /// Takes a connection out of use, and keeps the event for the sink.
     pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionEvent) {
-        let client = &mut self.clients[channel];
+        let client = &self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
             return;
         }
-        client.phase = Phase::Ending;
-        self.news.push((channel as u32, self.clock.now_ns(), event));
+        let now_ns = self.clock.now_ns();
+        let has_sent_nothing = client.queries > 0 && self.has_sent_nothing(channel);
+        if has_sent_nothing {
+            self.news.push((channel as u32, now_ns, ConnectionEvent::NothingSent));
+        }
+        let client = &mut self.clients[channel];
+        (client.phase, client.has_sent_nothing) = (Phase::Ending, has_sent_nothing);
+        self.news.push((channel as u32, now_ns, event));
+    }
+
+    /// Whether no query has left over the connection, which is still being opened, or was when it ended.
+    pub(super) fn has_sent_nothing(&self, channel: usize) -> bool {
+        let client = &self.clients[channel];
+        match client.phase {
+            // With Fast Open queries leave with the first packet.
+            Phase::Opening => !self.fast_open,
+            Phase::Open => client
+                .session
+                .as_ref()
+                .is_some_and(|session| session.is_handshaking() && !session.has_sent_early()),
+            Phase::Ending => client.has_sent_nothing,
+            Phase::Vacant => false,
+        }
     }
 
     /// Takes an open connection out of use. During its handshake that is a failed handshake.
@@ -181,6 +202,21 @@ impl<S: Session> Streams<S> {
         }
     }
 
+    /// A write over an open connection has failed: the next turn reads what was received before, and ends it.
+    #[cold]
+    pub(super) fn fail_on_write(&mut self, channel: usize, error: &io::Error) {
+        let client = &mut self.clients[channel];
+        if client.phase != Phase::Open {
+            return self.fail_on_error(channel, error);
+        }
+        client.is_broken = true;
+        self.pool.give_back(std::mem::take(&mut client.outbox));
+        client.outbox_at = 0;
+        if !std::mem::replace(&mut client.is_unread, true) {
+            self.unread.push(channel as u32);
+        }
+    }
+
     /// Ends a connection on which a call failed.
     #[cold]
     pub(super) fn fail_on_error(&mut self, channel: usize, error: &io::Error) {
@@ -240,13 +276,16 @@ impl<S: Session> Streams<S> {
     pub(super) fn flush(&mut self, channel: usize) {
         match self.clients[channel].flush(&mut self.pool) {
             Ok(()) => self.enqueue(channel),
-            Err(error) => self.fail_on_error(channel, &error),
+            Err(error) => self.fail_on_write(channel, &error),
         }
     }
 
     /// Writes `frames`, after what waits in the outbox.
     pub(super) fn write_frames(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
+        if client.is_broken {
+            return;
+        }
         let mut written = Ok(0);
         if client.outbox.is_empty() {
             written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
@@ -261,7 +300,7 @@ impl<S: Session> Streams<S> {
                 }
             }
             Ok(_) => {}
-            Err(error) => self.fail_on_error(channel, &error),
+            Err(error) => self.fail_on_write(channel, &error),
         }
     }
 

@@ -51,6 +51,11 @@ impl TlsSession {
         !self.is_done
     }
 
+    /// Whether queries were sent with the first flight of the handshake, which is not done.
+    pub(super) fn has_sent_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     pub(super) fn held_back(&self) -> usize {
         self.held_back.len()
     }

@@ -270,7 +270,7 @@ impl Sink for Seen {
 
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 
-    fn answer(&mut self, _: usize, _: u64, _: u64, bytes: &[u8]) -> MessageKind {
+    fn answer(&mut self, _: usize, _: u64, _: u64, _: Option<u64>, bytes: &[u8]) -> MessageKind {
         if dnsdyno_wire::peek(bytes).is_err() {
             self.malformed += 1;
             return MessageKind::Malformed;

@@ -75,6 +75,7 @@ fn after_goaway_the_next_queries_use_other_connections() {
         assert_eq!(gone + ours.ended(ConnectionEnd::ByUs), ours.established, "{:?}", ours.ended);
         assert_eq!(ours.established, book.connections.accepted);
         assert!(digest.tally().retried >= encrypted.stream(StreamFailure::GoneAway));
+        assert_eq!(digest.tally().requests, 2_000 + digest.tally().retried);
         assert_eq!(book.counts.answered, 2_000);
         handshakes_agree(&digest, &book);
     }

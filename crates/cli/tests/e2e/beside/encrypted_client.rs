@@ -70,6 +70,18 @@ fn percent(percent: f64) -> Share {
 }
 
 #[test]
+fn a_query_whose_handshake_failed_is_no_request() {
+    for way in &WAYS[..2] {
+        let work = Workplace::new();
+        let faults = Faults { tls_alert: percent(50.0), ..Faults::default() };
+        let (digest, book) = measured(&work, faults, *way, "--queries-per-connection 1 --rate 100 --for 2s");
+        let tally = digest.tally();
+        assert_eq!((tally.requests, tally.retried), (book.counts.received, 0), "{way:?}");
+        assert!(book.connections.tls_alerts > 20 && tally.ends.refused > 2, "{:?}", tally.ends);
+    }
+}
+
+#[test]
 fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for way in WAYS {
         for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -194,6 +194,79 @@ fn socket_with_backlog(backlog: i32) -> TcpListener {
     // Listening again changes the length of the queue.
     socket2::SockRef::from(&listener).listen(backlog).unwrap();
     listener
+}
+
+#[test]
+fn what_a_server_answered_before_it_reset_the_connection_counts() {
+    let work = Workplace::new();
+    let (server, answered) = resets_after(50);
+    let load = "--clients 1 --workers 1 --rate 5k --for 1s";
+    work.dnsdyno(&format!("run -s {server} --ask www.example --transport tcp {load} --quiet -o run"))
+        .gives(0);
+    let digest = work.record("run");
+    assert_eq!(digest.tally().ends.answered, 5_000, "{:?}", digest.tally().ends);
+    let connections = connections(&digest);
+    assert!(connections.ended(ConnectionEnd::Reset) > 0, "{:?}", connections.ended);
+    assert_eq!(answered.load(Ordering::Relaxed), 5_000, "no answer was thrown away");
+}
+
+/// Answers so many queries of a connection in one write and closes it, with a reset where more queries wait. Counts what
+/// it has answered.
+fn resets_after(each: u64) -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let answered = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&answered);
+    // The thread ends with the test process.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut answers, mut count) = (Vec::new(), 0);
+            while count < each {
+                let (mut length, mut message) = ([0; 2], Vec::new());
+                let read = stream.read_exact(&mut length).and_then(|()| {
+                    message.resize(usize::from(u16::from_be_bytes(length)), 0);
+                    stream.read_exact(&mut message)
+                });
+                if read.is_err() {
+                    break;
+                }
+                message[2] |= 0x80;
+                answers.extend_from_slice(&length);
+                answers.extend_from_slice(&message);
+                count += 1;
+            }
+            if stream.write_all(&answers).is_ok() {
+                counted.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+    });
+    (address, answered)
+}
+
+#[test]
+fn a_connection_is_not_silent_while_nothing_is_asked() {
+    let work = Workplace::new();
+    let faults = Faults { delay: Some("600ms".parse().unwrap()), ..Faults::default() };
+    // Each client asks once in two seconds, and each answer comes late.
+    let (digest, book) = measured(&work, faults, "--clients 4 --rate 2 --for 6s --timeout 400ms ");
+    let ends = digest.tally().ends;
+    assert!(ends.answered_late >= 11 && ends.answered_late + ends.timed_out == 12, "{ends:?}");
+    assert_eq!((connections(&digest).opened, book.tcp.connections.accepted), (4, 4));
+}
+
+#[test]
+fn a_query_whose_connection_never_opened_is_no_request() {
+    let work = Workplace::new();
+    let closed = closed_port();
+    work.dnsdyno(&format!(
+        "run -s {closed} --ask www.example --transport tcp --rate 100 --for 1s --quiet -o run"
+    ))
+    .gives(1);
+    let digest = work.record("run");
+    let tally = digest.tally();
+    assert_eq!((tally.ends.refused, tally.requests, tally.bytes_sent), (100, 0, 0));
+    assert!(connections(&digest).failed(ConnectFailure::Refused) > 10);
 }
 
 /// Answers every query at once with an empty NOERROR, and closes each connection after `each` of them.

@@ -245,7 +245,7 @@ impl Http {
         if let Some(id) = answer.first_chunk_mut::<2>() {
             *id = open.query.to_be_bytes();
         }
-        if turn.reader.answer(answer) == MessageKind::Malformed {
+        if turn.reader.answer_on_stream(Some(open.sent_ns), answer) == MessageKind::Malformed {
             self.deliver_none(open, StreamFailure::NoMessage, turn);
         }
     }

@@ -34,7 +34,7 @@ impl Sink for Told {
 
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 
-    fn answer(&mut self, channel: usize, at_ns: u64, _: u64, bytes: &[u8]) -> MessageKind {
+    fn answer(&mut self, channel: usize, at_ns: u64, _: u64, _: Option<u64>, bytes: &[u8]) -> MessageKind {
         self.packet(channel, at_ns, bytes);
         if bytes.get(2).is_some_and(|flags| flags & 0x80 != 0) {
             MessageKind::Answer
