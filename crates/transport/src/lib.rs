@@ -139,7 +139,7 @@ pub trait Transport {
         None
     }
 
-    /// A query of this channel has timed out: its response is no longer expected. Returns whether it has left this host.
+    /// A query of this channel has timed out: its response is no longer expected. Returns whether it has left.
     fn expired(&mut self, _channel: usize, _id: u16) -> Expired {
         Expired::Sent
     }
@@ -240,8 +240,8 @@ pub trait Sink {
     /// The kernel has stamped the departure of a message over UDP, or the stamp that it was asked for has not come.
     fn departed(&mut self, _departure: Departure) {}
 
-    /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on, where each query
-    /// has a stream on that of a query sent at `asked_ns`.
+    /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on; where each
+    /// query has a stream, on that of a query sent at `asked_ns`.
     fn answer(
         &mut self,
         channel: usize,

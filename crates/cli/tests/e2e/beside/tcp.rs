@@ -210,8 +210,8 @@ fn what_a_server_answered_before_it_reset_the_connection_counts() {
     assert_eq!(answered.load(Ordering::Relaxed), 5_000, "no answer was thrown away");
 }
 
-/// Answers so many queries of a connection in one write and closes it, with a reset where more queries wait. Counts what
-/// it has answered.
+/// Answers so many queries of a connection in one write and closes it, with a reset where more queries wait. Counts
+/// what it has answered.
 fn resets_after(each: u64) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
