@@ -256,6 +256,6 @@ impl<P: Protocol> InMix for QuicTransport<P> {
     }
 }
 
-/// A connection is closed when nothing was received over it for twice the timeout, without the time in which nothing was
-/// asked: not after one timeout, because late responses are counted.
+/// A connection is closed when nothing was received over it for twice the timeout, without the time in which nothing
+/// was asked: not after one timeout, because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;

@@ -350,6 +350,6 @@ const LINE_LOOKED_AT: usize = 64;
 /// rest of a millisecond.
 const OPENING_GRACE_NS: u64 = 5_000_000;
 
-/// A connection is closed when nothing was received over it for twice the timeout, without the time in which nothing was
-/// asked: not after one timeout, because late responses are counted.
+/// A connection is closed when nothing was received over it for twice the timeout, without the time in which nothing
+/// was asked: not after one timeout, because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;
