@@ -59,8 +59,8 @@ impl KeeperOptions {
 }
 
 /// Is a keeper for the client at standard input and output, until that is gone; returns what was done at the end. First
-/// it restores what earlier keepers left that were killed, and tells that in its greeting. The calling thread stays in the
-/// network namespace of the options.
+/// it restores what earlier keepers left that were killed, and tells that in its greeting. The calling thread stays in
+/// the network namespace of the options.
 ///
 /// # Errors
 /// The namespace cannot be entered, or the keeper cannot begin; then nothing was changed.
