@@ -128,7 +128,11 @@ impl Connections {
         // The handshake follows the connection: the averages add up; the extremes do, too, at most.
         let connect = Durations::of(&counted.connect);
         if latency.count > 0 {
-            latency.sum_ns += u128::from(latency.count) * connect.sum_ns / u128::from(connect.count.max(1));
+            // Each is longer by the mean, which changes nothing of their deviation.
+            let (count, mean_ns) =
+                (u128::from(latency.count), connect.sum_ns / u128::from(connect.count.max(1)));
+            latency.sum_squares_ns2 += 2 * mean_ns * latency.sum_ns + count * mean_ns * mean_ns;
+            latency.sum_ns += count * mean_ns;
             latency.min_ns += connect.min_ns;
             latency.max_ns += connect.max_ns;
         }

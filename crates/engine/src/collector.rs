@@ -329,7 +329,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let offset_ns = (self.wall_offset_ns)();
         let step_ns = offset_ns - self.last_offset_ns;
         self.last_offset_ns = offset_ns;
-        if step_ns.unsigned_abs() > self.worst_step_ns.unsigned_abs() {
+        // NTP slews by up to 0.5 ms a second, and the clocks are compared once in an interval.
+        let is_slew = step_ns.unsigned_abs() <= self.job.interval_ns / 2_000;
+        if !is_slew && step_ns.unsigned_abs() > self.worst_step_ns.unsigned_abs() {
             self.worst_step_ns = step_ns;
         }
     }

@@ -9,7 +9,8 @@ pub(crate) fn of_status(status: u16) -> String {
             "a redirect, which is not followed: give the server and --http-path of its target"
         }
         400 => "the server rejects the request: check --http-path and --http-method",
-        401 | 403 | 407 => "access is denied to this client",
+        401 | 407 => "access is denied to this client",
+        403 => "the server refuses this request",
         404 | 410 => "there is no DoH service at this path: check --http-path",
         405 | 501 => "the server does not accept this method: try the other --http-method",
         406 | 415 => "there is something else than DoH at this path: check --http-path",

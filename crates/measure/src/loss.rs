@@ -69,11 +69,13 @@ pub(crate) fn lost_by_bursts(tally: &Tally) -> u64 {
     }
     let sent = tally.lateness.count();
     let late = Exceeded::of(&tally.lateness).above(BURST_NS).min(sent);
+    // Queries that waited for a connection were due long before they could be sent: they were not late.
+    let lost_late = tally.lost_late.min(late);
     let in_time = sent - late;
     let lost_in_time = (tally.ends.timed_out + tally.ends.answered_late).saturating_sub(tally.lost_late);
     let expected =
         if in_time == 0 { 0 } else { u128::from(late) * u128::from(lost_in_time) / u128::from(in_time) };
-    tally.lost_late.saturating_sub(u64::try_from(expected).unwrap_or(u64::MAX))
+    lost_late.saturating_sub(u64::try_from(expected).unwrap_or(u64::MAX))
 }
 
 /// A query that is sent later than this is sent together with those due since: the server gets them at once. Shorter

@@ -29,15 +29,22 @@ impl OwnShare {
             return None;
         }
         let answered_ns = tally.service.exact().map_or(0, |exact| exact.sum_ns) as f64;
-        // A query that was lost has held its place until the timeout.
+        // A query that was lost has held its place until the timeout, or to the end of the load.
         let lost = tally.ends.timed_out + tally.ends.answered_late;
+        let (timeout, load) = (evidence.timeout_ns as f64, evidence.schedule_ns as f64);
+        let held_ns = if timeout < load { timeout - timeout * timeout / (2.0 * load) } else { load / 2.0 };
+        // How long one that was refused or interrupted was with the server is not known.
+        let queries_asked = tally.scheduled.max(tally.ends.total());
+        if tally.ends.interrupted > 0 || tally.ends.refused > queries_asked / REFUSED_PART {
+            return None;
+        }
         // A wrong answer has no place in the histogram. It has taken as long as the others, where there are any.
         let wrong = tally.ends.answered_wrong;
         if wrong > 0 && tally.ends.answered == 0 {
             return None;
         }
         let wrong_ns = wrong as f64 * answered_ns / tally.ends.answered.max(1) as f64;
-        let with_server_ns = answered_ns + wrong_ns + lost as f64 * evidence.timeout_ns as f64;
+        let with_server_ns = answered_ns + wrong_ns + lost as f64 * held_ns;
         let queries = tally.ends.answered + wrong + lost;
         let departed_ns = departure_ns(arrivals) * queries as f64;
         // A client pauses where its connections fail: meanwhile its part of the window is with nobody.
@@ -67,6 +74,9 @@ impl OwnShare {
 fn departure_ns(arrivals: &Arrivals) -> f64 {
     arrivals.send_stamps.as_deref().and_then(|stamps| stamps.delay.mean_ns()).unwrap_or(0) as f64
 }
+
+/// Where as many as this part of the queries were refused, they held a part of the window that is not known.
+const REFUSED_PART: u64 = 100;
 
 /// How often each place of the window must have been used: at the start and at the end, places are empty.
 const ROUNDS: u64 = 20;

@@ -116,7 +116,9 @@ fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
             "; there is a verdict on the generator when the run has ended."
         }
         (State::Unknown, ..) => "; the record has no end, and so no verdict on the generator.",
-        (State::Ok, Headline::Response, false) => "; the generator was not the limit.",
+        (State::Ok, Headline::Response, false) if digest.tally().held_back == 0 => {
+            "; the generator was not the limit."
+        }
         // With a window the server waits for its clients too: no figure of such a run is a limit.
         (State::Ok, ..) => "; the generator was not in doubt.",
     }
@@ -129,7 +131,14 @@ fn of_one_rate(digest: &Digest) -> Reached {
     let worst = worst::of_run(digest, load.loss, latency);
     let [asked, answered] = [tally.scheduled, tally.ends.answered].map(|queries| rate_text(digest, queries));
     let loss = loss_words(load.loss);
+    let interrupted = share(tally.ends.interrupted, tally.scheduled).unwrap_or(0.0);
     let words = match load {
+        _ if interrupted > HELD_LOSS => {
+            let cut = percent(interrupted);
+            format!(
+                "of {asked} queries/s asked, {answered} were answered: {cut} interrupted, {loss} of the others, {p99}{worst}"
+            )
+        }
         Load { loss: ..=HELD_LOSS, growth: None } => {
             let words = format!("held {answered} queries/s with {loss} and {p99}{worst}");
             return Reached { words, figures: rates_and_latency(digest, "held") };

@@ -211,9 +211,16 @@ fn nothing_to_explain(digest: &Digest, trouble: &Trouble) -> String {
             "No query was lost, but every response was {names}: the figures are those of this error, not of answers.\
              {cut}"
         ),
-        None => {
-            format!("No query was lost, and no interval was slow: there is nothing to explain.{cut}")
-        }
+        None => match digest.tally().ends.interrupted {
+            0 => format!(
+                "No query was lost, and no interval was slower than others: there is nothing to explain.{cut}"
+            ),
+            interrupted => format!(
+                "No query was lost, and no interval was slower than others; {} interrupted: nothing is known of the \
+                 server's answers to them.{cut}",
+                counted(interrupted, "query was", "queries were")
+            ),
+        },
     }
 }
 

@@ -53,8 +53,9 @@ impl Hint {
                 duration(gap_ns)
             ),
             Hint::DelayedAck { share } => format!(
-                "{} of the responses took 39 to 46 ms, as long as Linux delays an acknowledgement: the server probably \
-                 writes a response in two parts and waits for the acknowledgement of the first (no TCP_NODELAY).",
+                "{} of the responses took 39 to 46 ms, as long as Linux delays an acknowledgement: unless the server \
+                 needs that time itself, it writes a response in two parts and waits for the acknowledgement of the \
+                 first (no TCP_NODELAY).",
                 percent(share)
             ),
             Hint::ClocksDiffer { responses } => format!(

@@ -54,7 +54,7 @@ impl Rate<'_> {
 impl<'a> Steps<'a> {
     /// The rates of the run; `None` where it had one rate only, or none that was asked for.
     pub(crate) fn of(digest: &'a Digest) -> Option<Steps<'a>> {
-        if !asks_for_rates(digest) {
+        if !asks_for_rates(digest) || has_one_rate(digest) {
             return None;
         }
         let growths = match digest.rows_are_phases() {
@@ -172,6 +172,18 @@ pub fn rates(digest: &Digest) -> Vec<Row> {
 pub(crate) fn asks_for_rates(digest: &Digest) -> bool {
     digest.header.headline == Headline::Response && !digest.header.send_only
 }
+
+/// Whether the load is one rate, whose intervals differ by whole queries only.
+fn has_one_rate(digest: &Digest) -> bool {
+    let rows = || digest.rows().iter().filter(|row| is_of_rate(row));
+    let rates = || rows().map(Row::asked_qps);
+    let (lowest, highest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let shortest_ns = rows().map(|row| row.covered_ns).min().unwrap_or(0);
+    digest.header.phases.len() <= 1 && (highest - lowest) * shortest_ns as f64 * 1e-9 <= WHOLE_QUERIES
+}
+
+/// An interval of one rate has at most one query more than asked, and another one less.
+const WHOLE_QUERIES: f64 = 2.01;
 
 /// Whether a row has queries, of every agent.
 fn is_of_rate(row: &Row) -> bool {

@@ -39,7 +39,7 @@ impl Judge {
         }
     }
 
-    /// The event of a run that is stopped; `at_ns` is the end of the last interval that has passed.
+    /// The event of a run that is stopped at this instant.
     pub(crate) fn stop_event(&self, control: &Control, at_ns: u64) -> Event {
         let (cause, reached) = (control.cause(), control.reached());
         let limit = reached.map(|reached| ("queries".to_owned(), reached.queries.into()));

@@ -99,7 +99,7 @@ impl<'a> Recording<'a> {
         self.report_error(written);
     }
 
-    /// The run is stopped; `at_ns` is the end of the last interval that has passed.
+    /// The run is stopped at this instant.
     pub fn stopping(&mut self, at_ns: u64) {
         let event = self.judge.stop_event(self.control, at_ns);
         self.observer.note(&Note::Stopping(&event));

@@ -219,6 +219,7 @@ impl<'a> Run<'a> {
         let interface_before = interface.and_then(|name| InterfaceCounts::now(name));
         Ok(RecordingObserver {
             recording,
+            epoch_ns: (!is_simulated).then_some(start.epoch_ns),
             watching,
             watch: xdp.and_then(|xdp| Watch::new(&xdp.interface, xdp.queues)),
             interface_before,
@@ -236,6 +237,8 @@ impl<'a> Run<'a> {
 /// Passes the results of the engine to the record and to the observer.
 struct RecordingObserver<'a> {
     recording: Recording<'a>,
+    /// When the run began, by the clock of the host; `None` on a simulated link.
+    epoch_ns: Option<u64>,
     watching: Watching,
     watch: Option<Watch>,
     /// The counters of the interface to the server before the run.
@@ -272,7 +275,8 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     }
 
     fn stopping(&mut self, at_ns: u64) {
-        self.recording.stopping(at_ns);
+        let now_ns = self.epoch_ns.map_or(0, |epoch_ns| clock::monotonic_ns().saturating_sub(epoch_ns));
+        self.recording.stopping(now_ns.max(at_ns));
     }
 
     fn idle(&mut self) {

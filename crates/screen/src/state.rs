@@ -253,6 +253,7 @@ impl View {
         let words = match (&self.stage, left_ns) {
             (Stage::Stopping(why), _) => format!("stopping: {why}; waiting for outstanding queries"),
             (Stage::Running, Some(0)) => "waiting for responses".to_owned(),
+            (Stage::Running, Some(left_ns)) if left_ns < SECOND_NS => "less than 1 s left".to_owned(),
             (Stage::Running, Some(left_ns)) => format!("{} left", length(left_ns / SECOND_NS * SECOND_NS)),
             (Stage::Running, None) => "until it is ended".to_owned(),
         };

@@ -30,6 +30,8 @@ pub(crate) struct Reply {
     /// The zone that it is from, and what is to be proved of it where it is signed.
     pub(crate) zone: Option<Zone>,
     pub(crate) proofs: Vec<Proof>,
+    /// The name at which a record that signing adds is asked for.
+    pub(crate) signed_name: Option<Name>,
 }
 
 /// What an answer is, for the book.
@@ -148,7 +150,9 @@ impl Hierarchy {
             };
             let Some(set) = found else {
                 // Keys and their like are not among the records by rule: they are added with the signatures.
-                if self.is_key_type(zone, &name, rtype) {
+                let has_own = wildcard.is_none() && !sets.is_empty();
+                if self.is_key_type(zone, &name, rtype) || has_own && self.is_of_signing(zone, rtype) {
+                    reply.signed_name = Some(name);
                     return reply;
                 }
                 reply.proofs.push(match wildcard {
@@ -182,6 +186,12 @@ impl Hierarchy {
     fn is_key_type(&self, zone: &Zone, name: &Name, rtype: Rtype) -> bool {
         let is_one = rtype == Rtype::DNSKEY || rtype == Rtype::NSEC3PARAM && self.has_nsec3(zone);
         is_one && zone.apex == *name && self.is_signed(zone)
+    }
+
+    /// Whether signing adds a record of this type at each name with records.
+    fn is_of_signing(&self, zone: &Zone, rtype: Rtype) -> bool {
+        let is_one = rtype == Rtype::RRSIG || rtype == Rtype::NSEC && !self.has_nsec3(zone);
+        is_one && self.is_signed(zone)
     }
 
     /// Whether a zone proves with NSEC3; else with NSEC.
@@ -224,6 +234,7 @@ impl Reply {
             fault,
             zone: None,
             proofs: Vec::new(),
+            signed_name: None,
         }
     }
 }

@@ -111,9 +111,11 @@ impl Hierarchy {
             return captured.question(number);
         }
         if let Some(list) = self.population.list() {
-            let at = (number % list.len() as u64) as usize;
+            let (turn, at) = (number / list.len() as u64, (number % list.len() as u64) as usize);
             let name = list.labels(at).fold(Name::root_bytes(), |parent, label| below(label, &parent));
-            let rtype = list.types(list.key(at)).and_then(|mut types| types.next());
+            // With each turn through the list the next type of a name.
+            let types: Vec<Rtype> = list.types(list.key(at)).into_iter().flatten().collect();
+            let rtype = types.get((turn % types.len().max(1) as u64) as usize).copied();
             return (name, rtype.unwrap_or(Rtype::A));
         }
         let draw = self.rules.draw.nth(number).at(Purpose::Asked);

@@ -29,7 +29,7 @@ impl Hierarchy {
         let parts = labels(name);
         let relative = parts.get(labels(&zone.apex).len()..)?;
         if relative.is_empty() {
-            return Some(self.apex(zone));
+            return Some(self.listed_apex(zone, &parts));
         }
         if let Some(cut) = self.cut(zone, name) {
             return (cut.apex == *name).then(|| vec![self.name_servers(&cut)]);
@@ -161,6 +161,18 @@ impl Hierarchy {
             if self.has_mail(zone) {
                 let mx = Data::Mx(Mx::new(10, below("mail", &zone.apex)));
                 sets.push(self.set(&zone.apex, Rtype::MX, vec![mx]));
+            }
+        }
+        sets
+    }
+
+    /// What an apex holds, with what a list asks for there that it has not by rule. It is no alias.
+    fn listed_apex(&self, zone: &Zone, parts: &[&[u8]]) -> Vec<RrSet> {
+        let mut sets = self.apex(zone);
+        let list = self.population.list();
+        for rtype in list.and_then(|list| list.types(&key_of(parts.iter().copied()))).into_iter().flatten() {
+            if rtype != Rtype::CNAME && sets.iter().all(|set| set.rtype != rtype) {
+                sets.extend(self.listed(zone, &zone.apex, rtype));
             }
         }
         sets
@@ -331,8 +343,13 @@ impl Hierarchy {
                 if found.is_empty() { vec![one()] } else { found }
             }
             Rtype::CNAME => {
-                let place =
-                    self.draw_of_name(name).at(Purpose::ChainLength).below(self.rules.options.chain.into());
+                let own = labels(name).last().and_then(|label| self.chain_place(label));
+                // One that chains lead over leads to lower places only, and the lowest to none: they end.
+                let places = own.unwrap_or(self.rules.options.chain);
+                if places == 0 {
+                    return self.host(name);
+                }
+                let place = self.draw_of_name(name).at(Purpose::ChainLength).below(places.into());
                 vec![self.alias_to(name, place as u32)]
             }
             Rtype::MX => vec![self.set(name, rtype, vec![Data::Mx(Mx::new(10, below("e0", &zone.apex)))])],

@@ -92,7 +92,8 @@ impl Hierarchy {
     /// The host in a zone with the address of a server, if this name is one.
     pub(crate) fn server_named(&self, zone: &Zone, relative: &[&[u8]]) -> Option<ServerId> {
         let number = |label: &[u8], prefix: &[u8]| -> Option<u32> {
-            std::str::from_utf8(label.strip_prefix(prefix)?).ok()?.parse().ok()
+            let digits = std::str::from_utf8(label.strip_prefix(prefix)?).ok()?;
+            digits.parse().ok().filter(|number: &u32| number.to_string() == digits)
         };
         let found = match (zone.kind, relative) {
             (Kind::Root, [b"dns-root", [letter]]) => self.root_server(u32::from(letter.checked_sub(b'a')?)),

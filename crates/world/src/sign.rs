@@ -68,6 +68,18 @@ impl Signer {
             }
             _ => {}
         }
+        if let Some(owner) = reply.signed_name.take() {
+            match rtype {
+                Rtype::NSEC => {
+                    reply.answer.extend(self.denial.prove(hierarchy, &zone, &[Proof::NoType(owner)]))
+                }
+                Rtype::RRSIG => {
+                    let first = hierarchy.node(&zone, &owner).and_then(|sets| sets.into_iter().next());
+                    reply.answer.extend(first.and_then(|set| self.signature(hierarchy, &zone, &set)));
+                }
+                _ => {}
+            }
+        }
         if dnssec_ok {
             let proofs = std::mem::take(&mut reply.proofs);
             if !proofs.is_empty() {
@@ -85,7 +97,8 @@ impl Signer {
         for set in sets {
             // The NS records of a delegation are of the zone below.
             let is_of_zone = set.rtype != Rtype::NS || set.owner == zone.apex;
-            let signature = if is_of_zone { self.signature(hierarchy, zone, &set) } else { None };
+            let is_signed = is_of_zone && set.rtype != Rtype::RRSIG;
+            let signature = if is_signed { self.signature(hierarchy, zone, &set) } else { None };
             signed.push(set);
             signed.extend(signature);
         }
@@ -128,7 +141,8 @@ pub(crate) fn param(zone: &Zone) -> RrSet {
 fn signed_octets(zone: &Zone, key: &Key, set: &RrSet) -> Option<(ProtoRrsig<Name>, Vec<u8>)> {
     let owner = set.wildcard.as_ref().unwrap_or(&set.owner);
     let parts = labels(owner);
-    let depth = parts.iter().filter(|label| **label != b"*").count() as u8;
+    // Without that of a wildcard, which is the leftmost (RFC 4034, 3.1.3).
+    let depth = parts.len() as u8 - u8::from(parts.last().is_some_and(|label| *label == b"*"));
     let head = ProtoRrsig::new(
         set.rtype,
         key.record.algorithm(),

@@ -44,6 +44,8 @@ struct Connection {
     active_ns: u64,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
+    /// Octets of it that were written.
+    outbox_at: usize,
     /// Answers in the outbox, and those that wait for their instant.
     unwritten: u64,
     waiting: u64,
@@ -119,6 +121,9 @@ impl TcpWorker {
                 connection.waiting -= 1;
                 connection.unwritten += 1;
                 let end = connection.write(&mut book);
+                // A client that does not read.
+                let is_full = connection.outbox.len() - connection.outbox_at > MOST_UNREAD;
+                let end = if is_full { Some(End::Lost) } else { end };
                 self.close_if(token, end, &mut book);
             }
         }
@@ -165,6 +170,7 @@ impl TcpWorker {
                 active_ns: now_ns,
                 inbox: Vec::new(),
                 outbox: Vec::new(),
+                outbox_at: 0,
                 unwritten: 0,
                 waiting: 0,
                 has_ended: false,
@@ -250,15 +256,17 @@ impl Connection {
 
     /// Writes what the kernel takes; books answers once all is written.
     fn write(&mut self, book: &mut Book) -> Option<End> {
-        while !self.outbox.is_empty() {
-            match self.stream.write(&self.outbox) {
+        while self.outbox_at < self.outbox.len() {
+            match self.stream.write(&self.outbox[self.outbox_at..]) {
                 Ok(0) => return Some(End::Lost),
-                Ok(count) => drop(self.outbox.drain(..count)),
+                Ok(count) => self.outbox_at += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Some(End::Lost),
             }
         }
+        self.outbox.clear();
+        self.outbox_at = 0;
         book.ends.sent += std::mem::take(&mut self.unwritten);
         None
     }
@@ -270,7 +278,7 @@ const EVENTS: usize = 1_024;
 /// Connections at the same time.
 const MOST_CONNECTIONS: usize = 60_000;
 
-/// Octets that a client may send ahead of being handled: all that comes in one turn.
+/// Octets that a client may send ahead of being handled, all that comes in one turn; and of answers that it does not read.
 const MOST_UNREAD: usize = 4 << 20;
 
 /// A connection without a query for this time is closed; RFC 7766 asks for a few seconds at least.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   repeat 1   doubling to the first failure, then halving between the highest that passed and the lowest that failed
-//!   repeat 2…  halving between the lowest load and that first failure
+//!   repeat 2…  halving between the lowest load and the highest failure; where all below it passes, that load itself, and
+//!              on by doubling where it passes too
 //!   result     the median of the repeats, with their 1st and 99th percentile
 //! ```
 
@@ -30,7 +31,7 @@ pub struct BookSearch {
     low: Option<f64>,
     /// The lowest load of this repeat that did not.
     high: Option<f64>,
-    /// The first load that did not, in doubt or not: where the next repeats begin.
+    /// The highest load that did not and has not passed since, in doubt or not: where the next repeats begin.
     top: Option<f64>,
     /// The lowest load in doubt.
     doubted: Option<f64>,
@@ -63,6 +64,8 @@ impl BookSearch {
         let load = match (self.low, self.high.or(self.top.filter(|_| !self.results.is_empty()))) {
             (None, None) => start,
             (Some(low), None) => (low * 2.0).min(most),
+            // A lapse of an earlier repeat is no bound of this one.
+            (Some(low), Some(top)) if self.high.is_none() && !self.is_apart(low, top) => top,
             (Some(low), Some(high)) => (low * high).sqrt(),
             // The lowest load itself is last.
             (None, Some(high)) if high <= least * (1.0 + precision) => least,
@@ -71,10 +74,19 @@ impl BookSearch {
         Some(self.settings.rounded(load).clamp(least, most))
     }
 
+    /// Whether a load is left to try between two.
+    fn is_apart(&self, low: f64, high: f64) -> bool {
+        let middle = self.settings.rounded((low * high).sqrt());
+        high / low > 1.0 + self.settings.precision && middle > low && middle < high
+    }
+
     fn take(&mut self, load: f64, passed: Option<bool>) {
-        let Settings { least, most, precision, .. } = self.settings;
+        let Settings { least, most, .. } = self.settings;
         match passed {
-            Some(true) => self.low = Some(load),
+            Some(true) => {
+                self.low = Some(load);
+                self.top = self.top.filter(|top| load < *top);
+            }
             _ => {
                 self.high = Some(load);
                 self.top = Some(self.top.map_or(load, |top| top.max(load)));
@@ -84,14 +96,11 @@ impl BookSearch {
             self.doubted = Some(self.doubted.map_or(load, |doubted| doubted.min(load)));
         }
         match (self.low, self.high) {
-            (None, _) if load <= least => self.is_unmet = true,
+            (None, _) if load <= least && self.results.is_empty() => self.is_unmet = true,
+            // The other repeats have shown that it can be met.
+            (None, _) if load <= least => self.end(least),
             (Some(low), _) if low >= most => self.end(low),
-            (Some(low), Some(high)) => {
-                let middle = self.settings.rounded((low * high).sqrt());
-                if high / low <= 1.0 + precision || middle <= low || middle >= high {
-                    self.end(low);
-                }
-            }
+            (Some(low), Some(high)) if !self.is_apart(low, high) => self.end(low),
             _ => (),
         }
     }
@@ -195,5 +204,50 @@ impl Finder for BookSearch {
     fn made(&self) -> TrialsSoFar<'_> {
         let bracket = self.low.zip(self.high);
         TrialsSoFar { trials: &self.trials, bracket }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_plan::Draft;
+
+    use super::super::options::Options;
+    use super::*;
+
+    /// The results of a search of three repeats whose trials pass as `passes` says of their number and load.
+    fn results(passes: impl Fn(usize, f64) -> bool) -> (Vec<f64>, bool) {
+        let text = |text: &str| Some(text.to_owned());
+        let options = Options {
+            method: text("rfc8219"),
+            start: text("2000"),
+            least: text("500"),
+            most: text("8000"),
+            trial: text("1s"),
+            repeats: text("3"),
+            precision: text("1%"),
+            ..Options::default()
+        };
+        let mut search = BookSearch::new(Settings::new(&options, &Draft::default()).unwrap());
+        for number in 1..500 {
+            let Some(load) = search.load() else { return (search.results, search.is_unmet) };
+            search.take(load, Some(passes(number, load)));
+        }
+        panic!("it does not end");
+    }
+
+    #[test]
+    fn a_lapse_of_one_repeat_is_no_bound_of_the_others() {
+        let (all, is_unmet) = results(|number, _| number != 1);
+        assert!(!is_unmet && (1_900.0..2_000.0).contains(&all[0]), "{all:?}");
+        assert_eq!(all[1..], [8_000.0, 8_000.0]);
+    }
+
+    #[test]
+    fn each_repeat_finds_the_limit() {
+        let (all, _) = results(|_, load| load <= 5_000.0);
+        assert!(all.iter().all(|load| (4_950.0..=5_000.0).contains(load)), "{all:?}");
+        assert!(results(|_, _| false).1);
+        let (all, is_unmet) = results(|number, load| number < 20 && load <= 5_000.0);
+        assert!(!is_unmet && all[0] > 4_900.0 && all[2] == 500.0, "{all:?}");
     }
 }

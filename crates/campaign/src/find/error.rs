@@ -88,6 +88,28 @@ pub enum FindError {
     /// The steps of a stair are too short for a criterion.
     #[error(transparent)]
     TooFew(Box<TooFew>),
+    /// A stair has more steps than a record tells apart.
+    #[error(
+        "a stair has {most} steps at most, and this one has {steps}: use --step {step}, or --method search"
+    )]
+    Steps {
+        /// Its steps.
+        steps: String,
+        /// As many as it may have.
+        most: String,
+        /// A height that is enough.
+        step: String,
+    },
+    /// An interval of a stair would belong to two steps.
+    #[error(
+        "--hold {hold} is no multiple of --interval {interval}: each step is judged by its own intervals; change one"
+    )]
+    Interval {
+        /// The interval.
+        interval: String,
+        /// The length of a step.
+        hold: String,
+    },
     /// A time of more than a month.
     #[error(
         "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least, the \

@@ -1,5 +1,6 @@
 //! How long trials and steps must be for the criteria: each needs queries, and a low load has few of them in a second.
 
+use dnsdyno_record::MAX_PHASE_ROWS;
 use dnsdyno_text::notation::{format_duration_ns, format_rate_qps, parse_duration_ns};
 use dnsdyno_text::units::{count, length, rate};
 
@@ -27,6 +28,24 @@ impl Settings {
             better: format_duration_ns((better_s * 1e9) as u64),
             higher: format_rate_qps((needed as f64 / (hold_ns as f64 * 1e-9)).ceil()),
         })))
+    }
+
+    /// Refuses a stair whose steps the record could not tell apart: too many, or with intervals that belong to two.
+    pub(super) fn has_rows_of_steps(&self) -> Result<(), FindError> {
+        let (steps, most) = (self.stair_steps(), MAX_PHASE_ROWS as u64);
+        if steps > most {
+            let better = ((self.most - self.start) / (most - 1) as f64).ceil();
+            let (steps, step) = (count(steps), format_rate_qps(better));
+            return Err(FindError::Steps { steps, most: count(most), step });
+        }
+        let given = self.draft.interval.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        match given.filter(|interval_ns| !self.hold_ns().is_multiple_of((*interval_ns).max(1))) {
+            Some(interval_ns) => Err(FindError::Interval {
+                interval: format_duration_ns(interval_ns),
+                hold: format_duration_ns(self.hold_ns()),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// What the criteria make of loads and lengths that the user may not expect, a sentence each.
@@ -221,6 +240,36 @@ mod tests {
     }
 
     const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_stair_has_a_row_for_each_of_its_steps_or_is_refused() {
+        let stair = |from: &str, most: &str, step: &str, hold: &str, interval: Option<&str>| {
+            let text = |text: &str| Some(text.to_owned());
+            let options =
+                Options { method: text("stair"), start: text(from), most: text(most), ..Options::default() };
+            let interval = interval.map(str::to_owned);
+            Settings::new(
+                &options,
+                &Draft { step: text(step), hold: text(hold), interval, ..Draft::default() },
+            )
+        };
+        let interval = |hold: &str| {
+            let settings = stair("10k", "50k", "10k", hold, None).unwrap();
+            settings.of_trials(settings.hold_ns()).interval.unwrap()
+        };
+        assert_eq!(
+            ["60s", "1s", "1234ms", "12.5s", "3s"].map(interval),
+            ["1s", "100ms", "123400us", "781250us", "300ms"]
+        );
+        let error =
+            |most: &str, interval| stair("1k", most, "1k", "12.5s", interval).unwrap_err().to_string();
+        assert_eq!(
+            error("100k", None),
+            "a stair has 64 steps at most, and this one has 100: use --step 1572, or --method search"
+        );
+        assert!(error("5k", Some("1s")).starts_with("--hold 12.5s is no multiple of --interval 1s"));
+        assert!(stair("1k", "64k", "1k", "12.5s", Some("500ms")).is_ok());
+    }
 
     #[test]
     fn short_trials_raise_no_load_but_last_longer_where_a_criterion_needs_it_and_that_is_said() {

@@ -120,6 +120,7 @@ impl Settings {
         settings.is_ordered()?;
         if method == Method::Stair {
             settings.has_enough_queries()?;
+            settings.has_rows_of_steps()?;
         }
         match settings.longest_ns() {
             longest if longest > MONTH_NS => Err(FindError::TooLong(length(longest))),
@@ -307,7 +308,10 @@ impl Settings {
                 expect.push(expected.text.clone());
             }
         }
-        let interval_ns = (lasts_ns / ROWS_OF_TRIAL / 1_000_000 * 1_000_000).clamp(20_000_000, 1_000_000_000);
+        let interval_ns = match self.method {
+            Method::Stair => interval_of_step_ns(lasts_ns),
+            _ => (lasts_ns / ROWS_OF_TRIAL / 1_000_000 * 1_000_000).clamp(SHORTEST_ROW_NS, LONGEST_ROW_NS),
+        };
         Draft {
             expect: (!expect.is_empty()).then_some(expect),
             interval: self.draft.interval.clone().or_else(|| Some(format_duration_ns(interval_ns))),
@@ -333,7 +337,7 @@ impl Settings {
         given.filter(|step| *step > 0.0).unwrap_or(self.start)
     }
 
-    fn stair_steps(&self) -> u64 {
+    pub(super) fn stair_steps(&self) -> u64 {
         ((self.most - self.start) / self.step_qps()).floor().max(0.0) as u64 + 1
     }
 }
@@ -363,6 +367,13 @@ fn usual_trials(goals: &[Goal]) -> u32 {
     MOST_TRIALS + MORE_TRIALS * (searches.saturating_sub(1) as u32)
 }
 
+/// The interval of a stair: its steps are whole numbers of intervals, so that each has a row of its own.
+fn interval_of_step_ns(hold_ns: u64) -> u64 {
+    let fewest = hold_ns.div_ceil(LONGEST_ROW_NS).max(ROWS_OF_TRIAL.min(hold_ns / SHORTEST_ROW_NS)).max(1);
+    let whole = (fewest..=fewest * 100).find(|rows| hold_ns.is_multiple_of(*rows));
+    whole.map_or(hold_ns, |rows| hold_ns / rows)
+}
+
 /// A load with four digits; clients are whole.
 pub(super) fn rounded_load(load: f64, is_whole: bool) -> f64 {
     let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
@@ -378,6 +389,10 @@ const LONGEST_TRIAL_NS: u64 = 60_000_000_000;
 
 /// Rows of a trial: enough to see a queue grow.
 const ROWS_OF_TRIAL: u64 = 10;
+
+/// How long a row of a trial is at least, and at most.
+const SHORTEST_ROW_NS: u64 = 20_000_000;
+const LONGEST_ROW_NS: u64 = 1_000_000_000;
 
 /// Between trials: enough for the packets that are still under way.
 const REST_NS: u64 = 500_000_000;

@@ -83,12 +83,15 @@ fn least_noise(metric: &HistoryMetric, figures: &[f64], mut queries: Vec<f64>) -
         (_, Kind::Duration) => LEAST_OF_LATENCIES,
         (_, Kind::Rate) => LEAST_OF_RATES,
         (_, Kind::Share) => {
-            let whole = median(&mut queries).max(1.0);
+            let whole = Some(median(&mut queries)).filter(|queries| *queries >= 1.0).unwrap_or(USUAL_QUERIES);
             let share = median(&mut figures.to_vec()).max(1.0 / whole);
             (share * (1.0 - share).max(0.0) / whole).sqrt().max(1.0 / whole)
         }
     }
 }
+
+/// Queries of a run where that is not known: of experiments.
+const USUAL_QUERIES: f64 = 10_000.0;
 
 /// The reason for which a step is intended, where the run at which it may have begun is accepted.
 fn accepted_at(step: &Step, row: &Row, runs: &[usize], accepted: &[Accepted]) -> Option<Accepted> {

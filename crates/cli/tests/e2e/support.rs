@@ -41,6 +41,8 @@ pub(crate) struct Workplace {
     folder: TempDir,
     /// The output of the program, separate from the files that it writes.
     prints: TempDir,
+    /// Where the program has its temporary files, if not where all have them.
+    temporary: Option<PathBuf>,
     _turn: Turn,
 }
 
@@ -49,7 +51,15 @@ impl Workplace {
     pub(crate) fn new() -> Workplace {
         let turn = Turn::of_this_test();
         let folder = || tempfile::Builder::new().prefix("dnsdyno-e2e-").tempdir().unwrap();
-        Workplace { folder: folder(), prints: folder(), _turn: turn }
+        Workplace { folder: folder(), prints: folder(), temporary: None, _turn: turn }
+    }
+
+    /// A workplace whose temporary files are in `tmp`, where no other test takes away what is left.
+    pub(crate) fn with_own_temporary_files() -> Workplace {
+        let work = Workplace::new();
+        let temporary = work.path("tmp");
+        std::fs::create_dir(&temporary).unwrap();
+        Workplace { temporary: Some(temporary), ..work }
     }
 
     /// A workplace with the queries of the testbed in `q.txt`.
@@ -164,7 +174,7 @@ impl Workplace {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        command.stdin(Stdio::null());
+        command.stdin(Stdio::null()).envs(self.temporary.iter().map(|folder| ("TMPDIR", folder)));
         command
     }
 

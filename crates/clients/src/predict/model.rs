@@ -228,6 +228,10 @@ fn live(group: &Group, brought_per_s: f64, lasting_s: f64) -> (f64, f64) {
         return (1.0, 0.0);
     }
     let valid_s = group.answered * mean_until_pause(brought_per_s, lasting_s);
+    if !valid_s.is_finite() {
+        // It is brought so often that it never expires.
+        return (0.0, 1.0);
+    }
     let missed = 1.0 / (1.0 + stored_per_s * (group.pending_s + valid_s));
     (missed, missed * stored_per_s * valid_s)
 }

@@ -10,7 +10,7 @@
 //! What our own host has sent is not one of the places: its kernel counts datagrams that are sent at once as one.
 
 use dnsdyno_measure::Side;
-use dnsdyno_record::Digest;
+use dnsdyno_record::{Digest, Event};
 use dnsdyno_text::units::{count, percent};
 
 use super::found::Comparison;
@@ -98,6 +98,12 @@ pub(super) fn cross_check(digest: &Digest, sources: &Sources) -> CrossCheck {
                 "{what}: several are watched of the server, and what each of them has of this load is not known"
             ));
         }
+    }
+    let is_cut = |event: &Event| ["watch_lost", "watch_restart"].contains(&event.kind.as_str());
+    if digest.events.iter().any(is_cut) {
+        let why = "what is watched was lost, or began again with 0, within the run: what it counted meanwhile is not known";
+        found.not_compared.push(why.to_owned());
+        return found;
     }
     queries_over_udp(digest, sources, &mut found);
     match digest.header.transport.as_str() {

@@ -47,7 +47,7 @@ impl Sources {
             software: None,
             settings: BTreeMap::new(),
             unset: Vec::new(),
-            totals: load_samples(&digest.header, digest.tally(), digest.arrivals()),
+            totals: load_samples(&digest.header, digest.tally(), digest.arrivals(), true),
         };
         Sources(watched.chain([load]).collect())
     }
@@ -91,7 +91,7 @@ impl Sources {
         let mut samples: Vec<_> =
             interval.watched.iter().map(|samples| samples.clone().unwrap_or_default()).collect();
         samples.resize(self.0.len().saturating_sub(1), Samples::default());
-        samples.push(load_samples(header, &interval.tally, &interval.arrivals));
+        samples.push(load_samples(header, &interval.tally, &interval.arrivals, false));
         samples
     }
 }
@@ -132,8 +132,8 @@ impl Source {
     }
 }
 
-/// The generator's own figures as series.
-fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Samples {
+/// The generator's own figures as series: of an interval, or the sum of a run.
+fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals, is_sum: bool) -> Samples {
     let mut samples = Samples::default();
     let counters = &mut samples.counters;
     counters.insert("socket_drops".into(), arrivals.socket_drops);
@@ -142,8 +142,9 @@ fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Samples 
     let not_sent = tally.ends.not_sent.by_reason();
     counters.extend(not_sent.map(|(why, queries)| (format!("not_sent.{}", why.key()), queries)));
     // Over connections a query is refused with its connection, which may also have ended for a reason of the server.
+    // In the sum of a run there are both; which intervals have refused connections only, their own counts say.
     let is_by_network = arrivals.connections.as_ref().is_none_or(|connections| {
-        connections.established == 0 && connections.failed.of(ConnectFailure::Refused) > 0
+        (is_sum || connections.established == 0) && connections.failed.of(ConnectFailure::Refused) > 0
     });
     if is_by_network {
         counters.insert("refused".into(), tally.ends.refused);

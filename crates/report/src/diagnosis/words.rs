@@ -96,9 +96,14 @@ impl Described<'_> {
         words.into_iter().fold(track.sign.clause.clone(), |text, (key, words)| text.replace(key, &words))
     }
 
-    /// The part with the most evidence over the run.
+    /// The part with the most evidence over the run: of shares, that which is nearest to its limit.
     fn strongest<'t>(&self, track: &'t Track<'_>) -> Option<&'t Part> {
-        track.parts.iter().max_by_key(|part| self.total(part))
+        let is_share = matches!(track.measure(), Measure::Share | Measure::ShareAtEnd);
+        let evidence = |part: &&Part| match part.limit {
+            limit @ 1.. if is_share => u128::from(self.total(part)) * 1_000_000 / u128::from(limit),
+            _ => u128::from(self.total(part)),
+        };
+        track.parts.iter().max_by_key(evidence)
     }
 
     fn total(&self, part: &Part) -> u64 {

@@ -88,6 +88,8 @@ fn latencies(
     command: Option<&CommandLine>,
 ) -> Result<Latencies, String> {
     let block = text.rsplit("\nStatistics:").next().unwrap_or_default();
+    // That of the connections follows.
+    let block = block.split("\nConnection Statistics:").next().unwrap_or_default();
     let Some((_, rows)) = block.split_once("Latency bucket (s):") else { return Ok(Latencies::None) };
     let row = |line: &str| -> Option<CountedBucket> {
         let (range, count) = line.trim().split_once(':')?;

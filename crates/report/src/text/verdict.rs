@@ -2,6 +2,7 @@
 
 use dnsdyno_measure::Evidence;
 use dnsdyno_record::Digest;
+use dnsdyno_record::held::HELD_LOSS;
 use dnsdyno_text::layout::{NOTHING, paragraph};
 use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, counted, length, percent, rate};
@@ -76,6 +77,11 @@ fn rate_line(digest: &Digest) -> String {
     let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
     match digest.header.send_only {
         true => format!("rate: {} queries/s sent", per_second(sent(tally))),
-        false => format!("rate: {} answered/s, loss {}", per_second(tally.ends.answered), loss()),
+        false => {
+            // What the user interrupted counts neither as answered nor as lost.
+            let cut = share(tally.ends.interrupted, tally.scheduled).filter(|cut| *cut > HELD_LOSS);
+            let cut = cut.map_or(String::new(), |cut| format!("; {} interrupted", percent(cut)));
+            format!("rate: {} answered/s, loss {}{cut}", per_second(tally.ends.answered), loss())
+        }
     }
 }

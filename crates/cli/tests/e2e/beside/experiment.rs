@@ -199,7 +199,7 @@ fn an_experiment_stopped_in_three_ways_and_resumed_makes_the_same_runs() {
     if !has_servers() {
         return;
     }
-    let work = Workplace::new();
+    let work = Workplace::with_own_temporary_files();
     write(&work, &format!("{SHORT}\n{SERVERS}\n{LOADS}"));
     let mut killed = 0;
     for (signal, code, at) in
@@ -220,7 +220,7 @@ fn an_experiment_stopped_in_three_ways_and_resumed_makes_the_same_runs() {
         }
     }
     let left = format!("dnsdyno-experiment-{killed}-0");
-    assert!(std::env::temp_dir().join(&left).exists(), "a process that is killed cleans nothing up");
+    assert!(work.has(&format!("tmp/{left}")), "a process that is killed cleans nothing up");
     let ran = experiment(&work, "-o out").gives(0);
     nothing_is_left(killed);
     assert!(
