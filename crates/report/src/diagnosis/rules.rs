@@ -288,6 +288,7 @@ mod tests {
             "cpu-steal",
             "cpu-throttled",
             "fragments",
+            "full-window",
             "generator",
             "link",
             "local-ports",

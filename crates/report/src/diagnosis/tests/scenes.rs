@@ -68,6 +68,14 @@ pub(super) fn scenes() -> Vec<(&'static str, Scene)> {
             }),
         ),
         (
+            "full-window",
+            with(Scene::over("udp"), &|scene| {
+                let ends = &mut scene.seconds[4].tally.ends;
+                ends.answered -= 80;
+                ends.not_sent.add(NotSentReason::WindowFull, 80);
+            }),
+        ),
+        (
             "local-ports",
             with(Scene::over("tcp"), &|scene| {
                 let ends = &mut scene.seconds[4].tally.ends;
