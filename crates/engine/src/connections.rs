@@ -5,7 +5,7 @@
 //!                                               └─ refused, if connections end without a response
 //! ```
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::pauses::Pauses;
 
@@ -16,6 +16,8 @@ pub(crate) struct Connections {
     pub(crate) open: u64,
     pub(crate) retries: Retries,
     pub(crate) pauses: Pauses,
+    /// The slots of queries that were asked again after they had left, each with the instant of its first sending.
+    pub(crate) asked_again: HashMap<u32, u64>,
     /// Whether no query has left over the connection whose end is reported next.
     pub(crate) nothing_sent: bool,
     /// By client: whether it has a connection.
@@ -29,6 +31,7 @@ impl Connections {
             open: 0,
             retries: Retries::new(clients),
             pauses,
+            asked_again: HashMap::new(),
             nothing_sent: false,
             is_connected: vec![false; clients],
         }

@@ -235,7 +235,7 @@ impl Transactions<'_> {
                 };
                 match expired {
                     Expired::Sent => {}
-                    Expired::Waited => self.note_unsent(channel, &query),
+                    Expired::Waited => self.note_unsent(channel, id, &query),
                     Expired::NeverSent(never_sent) => end = End::NeverSent(never_sent),
                 }
                 let tcp = match self.connections.is_connected(channel) {

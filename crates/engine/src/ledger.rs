@@ -214,15 +214,34 @@ impl Ledger {
         count_query_bytes(tally, bytes);
     }
 
-    /// A request was passed to a connection and has not left: the connection was never ready for it.
+    /// The last request of a query was passed to a connection and has not left: the connection was never ready for it.
+    /// The query has been sent only where an earlier request of it has left, over UDP or `was_asked_again`.
     #[cold]
-    pub(crate) fn request_unsent(&mut self, sent_query: &SentQuery, bytes: usize, is_fallback: bool) {
+    pub(crate) fn request_unsent(
+        &mut self,
+        sent_query: &SentQuery,
+        bytes: usize,
+        was_asked_again: bool,
+        is_fallback: bool,
+    ) {
         let tally = self.tally(sent_query.intended_ns);
-        tally.requests = tally.requests.saturating_sub(1);
+        let less = |count: &mut u64| *count = count.saturating_sub(1);
+        less(&mut tally.requests);
         tally.bytes_sent = tally.bytes_sent.saturating_sub(bytes as u64);
+        if was_asked_again {
+            less(&mut tally.retried);
+        }
         if is_fallback {
             let fallback = tally.fallback_mut();
-            fallback.tcp_requests = fallback.tcp_requests.saturating_sub(1);
+            less(&mut fallback.tcp_requests);
+            if was_asked_again {
+                less(&mut fallback.tcp_retried);
+            }
+        } else if !was_asked_again {
+            if let Some(count) = tally.types.get_mut(usize::from(sent_query.type_slot)) {
+                less(&mut count.sent);
+            }
+            count_member(tally, sent_query.member, |member| member.sent = member.sent.saturating_sub(1));
         }
     }
 

@@ -16,21 +16,26 @@ impl Transactions<'_> {
 
     /// Takes back the last request of a query, which has not left. What was added to its message stays counted.
     #[cold]
-    pub(crate) fn note_unsent(&mut self, channel: usize, sent_query: &SentQuery) {
+    pub(crate) fn note_unsent(&mut self, channel: usize, id: u16, sent_query: &SentQuery) {
         let bytes = self.queries.message(sent_query.question).len();
-        self.ledger.request_unsent(sent_query, bytes, self.fallback.tcp.contains(&channel));
+        let slot = self.table.slot_of(channel, id).unwrap_or(u32::MAX);
+        let was_asked_again = self.connections.asked_again.get(&slot) == Some(&sent_query.sent_ns);
+        self.ledger.request_unsent(sent_query, bytes, was_asked_again, self.fallback.tcp.contains(&channel));
     }
 
     /// Counts a query that was sent again, in a message of `bytes` octets. One that had not left is sent now.
     pub(crate) fn note_retried(
         &mut self,
         channel: usize,
+        retry: Retry,
         sent_query: &SentQuery,
-        has_left: bool,
         bytes: usize,
     ) {
-        if !has_left {
+        if !retry.has_left {
             return;
+        }
+        if let Some(slot) = self.table.slot_of(channel, retry.id) {
+            self.connections.asked_again.insert(slot, retry.sent_ns);
         }
         self.ledger.retried(sent_query, bytes);
         if self.fallback.tcp.contains(&channel) {
@@ -54,7 +59,7 @@ impl Transactions<'_> {
         if !may_retry {
             for retry in lost.drain(..) {
                 if let Some(query) = self.table.live_at(channel, retry.id).filter(|_| !has_left) {
-                    self.note_unsent(channel, &query);
+                    self.note_unsent(channel, retry.id, &query);
                 }
                 self.refuse(channel, retry.id, why);
             }

@@ -477,12 +477,7 @@ impl Sender {
             let retry = waiting[i];
             let Some(query) = transactions.still_outstanding(channel, retry) else { continue };
             if number < sent.accepted {
-                transactions.note_retried(
-                    channel,
-                    &query,
-                    retry.has_left,
-                    self.batch.messages().get(number).len(),
-                );
+                transactions.note_retried(channel, retry, &query, self.batch.messages().get(number).len());
                 transactions.trace_retry(channel, retry.id, sent_ns);
                 number += 1;
             } else if let Some(Stopped::Failed(_)) = sent.stopped {

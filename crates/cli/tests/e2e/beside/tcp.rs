@@ -266,6 +266,7 @@ fn a_query_whose_connection_never_opened_is_no_request() {
     let digest = work.record("run");
     let tally = digest.tally();
     assert_eq!((tally.ends.refused, tally.requests, tally.bytes_sent), (100, 0, 0));
+    assert_eq!(tally.types.iter().map(|count| count.sent).sum::<u64>(), 0);
     assert!(connections(&digest).failed(ConnectFailure::Refused) > 10);
 }
 
