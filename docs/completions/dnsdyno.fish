@@ -666,7 +666,7 @@ complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l trial -d 'The l
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l smallest-gain -d 'The smallest gain that is worth a change [default: 2%]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l pairs -d 'Pairs of trials that confirm the answer [default: 10]' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l judge -d 'What trials are judged by: answered, or a percentile such as p99 [default: answered]' -r
-complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l afterwards -d 'With --keeper: the command after files of configuration were restored' -r
+complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l afterwards -d 'With --keeper: the command that starts the server again, where the tuner was gone before it did' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l namespace -d 'With --keeper: in this network namespace' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -s s -l server -d 'The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the queries in turn, or by weight: A,B,C or A=3,B=1' -r
 complete -c dnsdyno -n "__fish_dnsdyno_using_subcommand tune" -l servers -d 'File of servers: on each line one as for -s, and its weight where it has one (`ADDRESS WEIGHT`)' -r
