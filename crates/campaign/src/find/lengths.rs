@@ -267,7 +267,7 @@ mod tests {
             error("100k", None),
             "a stair has 64 steps at most, and this one has 100: use --step 1.572k, or --method search"
         );
-        assert!(error("5k", Some("1s")).starts_with("--hold 12.5s is no multiple of --interval 1s"));
+        assert!(error("5k", Some("1s")).starts_with("--hold 12500ms is no multiple of --interval 1s"));
         assert!(stair("1k", "64k", "1k", "12.5s", Some("500ms")).is_ok());
     }
 

@@ -203,6 +203,11 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         "--early-data cannot be used with --no-resumption: early data",
     ),
     (
+        "early-data = true\nqueries = \"a\"\nqueries-format = \"updates\"",
+        &[Doq],
+        "--early-data cannot be used with updates, which must not be sent",
+    ),
+    (
         "ca = \"a\"\ninsecure = true",
         &[Dot],
         "--ca cannot be used with --insecure: one names the certificates",
