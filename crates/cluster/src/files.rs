@@ -320,8 +320,8 @@ fn has_include(path: &Path) -> io::Result<bool> {
 }
 
 /// Why an agent on a broker reads no statistics of a server.
-pub(crate) const ONLY_ITS_HOST: &str = "over a broker an agent watches its host only (auto, host, process), and reads no statistics of a server: watch \
-     the server with dnsdyno watch on its own host";
+pub(crate) const ONLY_ITS_HOST: &str = "over a broker an agent watches its host only (auto, host, process): \
+                                        watch a server with dnsdyno watch on its own host";
 
 const INCLUDE: &[u8] = b"$INCLUDE";
 

@@ -136,7 +136,8 @@ fn of_one_rate(digest: &Digest) -> Reached {
         _ if interrupted > HELD_LOSS => {
             let cut = percent(interrupted);
             format!(
-                "of {asked} queries/s asked, {answered} were answered: {cut} interrupted, {loss} of the others, {p99}{worst}"
+                "of {asked} queries/s asked, {answered} were answered: {cut} interrupted, {loss} of the others, \
+                 {p99}{worst}"
             )
         }
         Load { loss: ..=HELD_LOSS, growth: None } => {

@@ -278,7 +278,8 @@ const EVENTS: usize = 1_024;
 /// Connections at the same time.
 const MOST_CONNECTIONS: usize = 60_000;
 
-/// Octets that a client may send ahead of being handled, all that comes in one turn; and of answers that it does not read.
+/// Octets that a client may send ahead of being handled, all that comes in one turn; and of answers that it does not
+/// read.
 const MOST_UNREAD: usize = 4 << 20;
 
 /// A connection without a query for this time is closed; RFC 7766 asks for a few seconds at least.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   repeat 1   doubling to the first failure, then halving between the highest that passed and the lowest that failed
-//!   repeat 2…  halving between the lowest load and the highest failure; where all below it passes, that load itself, and
-//!              on by doubling where it passes too
+//!   repeat 2…  halving between the lowest load and the highest failure; where all below it passes, that load itself,
+//!              and on by doubling where it passes too
 //!   result     the median of the repeats, with their 1st and 99th percentile
 //! ```
 

@@ -101,7 +101,8 @@ pub(super) fn cross_check(digest: &Digest, sources: &Sources) -> CrossCheck {
     }
     let is_cut = |event: &Event| ["watch_lost", "watch_restart"].contains(&event.kind.as_str());
     if digest.events.iter().any(is_cut) {
-        let why = "what is watched was lost, or began again with 0, within the run: what it counted meanwhile is not known";
+        let why = "what is watched was lost, or began again with 0, within the run: what it counted meanwhile is \
+                   not known";
         found.not_compared.push(why.to_owned());
         return found;
     }
