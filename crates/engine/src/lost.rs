@@ -1,6 +1,8 @@
 //! What becomes of the queries of a connection that was lost: each is retried on the next connection of its client, or
 //! ends as refused.
 
+use std::collections::HashMap;
+
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure};
 
 use crate::connections::{Retry, may_retry};
@@ -52,13 +54,16 @@ impl Transactions<'_> {
         }
         let has_left = !std::mem::take(&mut self.connections.nothing_sent);
         let mut lost = self.connections.retries.take(channel);
-        lost.clear();
-        self.table.each_since_last(channel, |id, sent_query| {
-            lost.push(Retry { id, sent_ns: sent_query.sent_ns, has_left });
+        // Those that wait to be retried were on an earlier connection.
+        let waited: HashMap<(u16, u64), bool> =
+            lost.drain(..).map(|retry| ((retry.id, retry.sent_ns), retry.has_left)).collect();
+        self.table.each_since_last(channel, |id, SentQuery { sent_ns, .. }| {
+            let has_left = waited.get(&(id, sent_ns)).copied().unwrap_or(has_left);
+            lost.push(Retry { id, sent_ns, has_left });
         });
         if !may_retry {
             for retry in lost.drain(..) {
-                if let Some(query) = self.table.live_at(channel, retry.id).filter(|_| !has_left) {
+                if let Some(query) = self.table.live_at(channel, retry.id).filter(|_| !retry.has_left) {
                     self.note_unsent(channel, retry.id, &query);
                 }
                 self.refuse(channel, retry.id, why);

@@ -28,16 +28,15 @@ impl OwnShare {
         if evidence.open_loop || evidence.window == 0 || evidence.schedule_ns == 0 {
             return None;
         }
+        // How long a query that was refused or interrupted was with the server is not known.
+        if tally.ends.interrupted > 0 || tally.ends.refused > tally.ends.total() / REFUSED_PART {
+            return None;
+        }
         let answered_ns = tally.service.exact().map_or(0, |exact| exact.sum_ns) as f64;
         // A query that was lost has held its place until the timeout, or to the end of the load.
         let lost = tally.ends.timed_out + tally.ends.answered_late;
         let (timeout, load) = (evidence.timeout_ns as f64, evidence.schedule_ns as f64);
         let held_ns = if timeout < load { timeout - timeout * timeout / (2.0 * load) } else { load / 2.0 };
-        // How long one that was refused or interrupted was with the server is not known.
-        let queries_asked = tally.scheduled.max(tally.ends.total());
-        if tally.ends.interrupted > 0 || tally.ends.refused > queries_asked / REFUSED_PART {
-            return None;
-        }
         // A wrong answer has no place in the histogram. It has taken as long as the others, where there are any.
         let wrong = tally.ends.answered_wrong;
         if wrong > 0 && tally.ends.answered == 0 {

@@ -121,8 +121,8 @@ impl<P: Protocol> Transport for QuicTransport<P> {
             self.reused += u64::from(count - u32::from(client.queries == 0));
         }
         client.queries = client.queries.saturating_add(count);
-        if client.outstanding == 0 && client.asked_ns <= client.read_ns.max(client.since_ns) {
-            client.asked_ns = now_ns;
+        if client.outstanding == 0 {
+            client.note_asked(now_ns);
         }
         client.outstanding += count;
         for framed in self.framed.drain(..) {

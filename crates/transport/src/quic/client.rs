@@ -178,6 +178,13 @@ impl<P: Protocol> Client<P> {
         self.read_ns.max(self.since_ns).max(self.asked_ns)
     }
 
+    /// Notes the first query after a time in which none was outstanding and nothing was missed.
+    pub(crate) fn note_asked(&mut self, now_ns: u64) {
+        if self.asked_ns <= self.read_ns.max(self.since_ns) {
+            self.asked_ns = now_ns;
+        }
+    }
+
     /// Drops the connection; the next one is of the next generation.
     pub(crate) fn vacate(&mut self) {
         *self = Client {
