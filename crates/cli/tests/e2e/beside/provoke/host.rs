@@ -34,10 +34,11 @@ fn times_of_threads(process: u32) -> Vec<u64> {
     threads.map(time).collect()
 }
 
-/// A server with a quota of a hundredth of a CPU.
+/// A server with a quota of 1/200 of a CPU, before all other programs of the host: it waits for nothing else.
 pub(super) fn throttled_server() -> Option<(Scene, Measured)> {
     let scene = Scene::new(&["knot"])?;
-    let group = CpuGroup::new(Duration::from_millis(2), Duration::from_millis(200)).unwrap();
+    let group = CpuGroup::new(Duration::from_millis(1), Duration::from_millis(200)).unwrap();
+    group.put_first().unwrap();
     let server = scene.server("knot", |_| ());
     group.add(server.pid()).unwrap();
     let measured = scene.load(&server, "-d q.txt --rate 5k --for 3s --timeout 500ms");
