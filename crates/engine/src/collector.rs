@@ -62,7 +62,7 @@ pub(crate) struct WorkerHandle<'scope> {
     closing: Option<Closing>,
     /// Why it ended without closing its ledger.
     failure: Option<String>,
-    /// Its largest shares of a CPU in an interval, ascending.
+    /// Its largest shares of a CPU in an interval of the load, ascending.
     busiest: [f64; BUSY_INTERVALS],
 }
 
@@ -212,7 +212,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                         pages.note_exhausted(exhausted_ns);
                     }
                     Page::Passed { index, mut arrivals, resources, exhausted_ns } => {
-                        self.add_resources(number, &mut arrivals, resources);
+                        let end_ns = (index + 1) * self.job.interval_ns;
+                        let is_of_load = exhausted_ns.is_none_or(|exhausted_ns| exhausted_ns >= end_ns);
+                        self.add_resources(number, &mut arrivals, resources, is_of_load);
                         let pages = self.interval_pages(index);
                         pages.arrivals[number] = Some(arrivals);
                         pages.note_exhausted(exhausted_ns);
@@ -224,14 +226,22 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         has_pages
     }
 
-    /// Adds the resources used since the page before to the arrivals.
-    fn add_resources(&mut self, number: usize, arrivals: &mut Arrivals, resources: Resources) {
+    /// Adds the resources used since the page before to the arrivals. Intervals after the load are not busy.
+    fn add_resources(
+        &mut self,
+        number: usize,
+        arrivals: &mut Arrivals,
+        resources: Resources,
+        is_of_load: bool,
+    ) {
         let worker = &mut self.workers[number];
         let before = std::mem::replace(&mut worker.resources, resources);
         arrivals.cpu_ns = resources.cpu_ns.saturating_sub(before.cpu_ns);
         arrivals.cpu_wait_ns = resources.cpu_wait_ns.saturating_sub(before.cpu_wait_ns);
         arrivals.socket_drops = resources.socket_drops.saturating_sub(before.socket_drops);
-        worker.note_busy(arrivals.cpu_ns as f64 / self.job.interval_ns as f64);
+        if is_of_load {
+            worker.note_busy(arrivals.cpu_ns as f64 / self.job.interval_ns as f64);
+        }
     }
 
     fn interval_pages(&mut self, index: u64) -> &mut IntervalPages {
@@ -461,7 +471,10 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             schedule_ns,
             workers: self.workers.len() as u64,
             window: match self.job.load {
-                Load::Closed { outstanding } => self.part().share(*outstanding as usize) as u64,
+                Load::Closed { outstanding: window } => self.part().share(*window as usize) as u64,
+                Load::Open { curve, window: Some(window) } if curve.is_constant() => {
+                    self.part().share(*window as usize) as u64
+                }
                 Load::Open { .. } | Load::Limited { .. } | Load::OfSource => 0,
             },
             timeout_ns: self.job.timeout_ns,

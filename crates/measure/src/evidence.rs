@@ -15,7 +15,8 @@ pub struct Evidence {
     pub schedule_ns: u64,
     /// Workers of the run; 0 in a record of before it was written.
     pub workers: u64,
-    /// Queries that a closed loop keeps outstanding, over all workers of this process; 0 in every other load.
+    /// Queries that a closed loop keeps outstanding, or that may be beside a constant rate, over all workers of this
+    /// process; 0 in every other load.
     pub window: u64,
     /// Timeout of a query, in nanoseconds; 0 in a record of before it was written.
     pub timeout_ns: u64,
@@ -54,7 +55,7 @@ pub struct Evidence {
     pub last_local_port: u64,
     /// Sockets, over all workers.
     pub sockets: u64,
-    /// CPU time of the busiest worker as a share of one CPU, over its worst five intervals.
+    /// CPU time of the busiest worker as a share of one CPU, over the worst five intervals of the load.
     #[serde(serialize_with = "crate::finite::serialize")]
     pub busiest_worker_cpu: f64,
     /// Time that the worst worker waited for a CPU, as a share of the run.

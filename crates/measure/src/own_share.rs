@@ -2,7 +2,8 @@
 //!
 //! In a closed loop the generator keeps N queries outstanding, and what it adds to each round lowers the rate. By
 //! Little's law, λ · W of them are with the server on average, where λ is the rate and W the time from sending to the
-//! arrival of the response. The others wait here: to be read, or to be sent.
+//! arrival of the response. The others wait here: to be read, or to be sent. A constant rate that its window does not
+//! let through is a closed loop too.
 //!
 //! ```text
 //!   N = 100 outstanding: │████████████████████ 93 with the server ██│ 7 with us │     own share 7 %
@@ -23,9 +24,11 @@ impl OwnShare {
     /// The rate may be higher by as much as a percentile may be apart.
     pub const WIDE_FACTOR: f64 = 1.25;
 
-    /// That of a run; `None` in an open loop, and in a run that is mostly its start and its end.
+    /// That of a run; `None` in an open loop whose window was not always full, and in a run that is mostly its start
+    /// and its end.
     pub fn of(tally: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Option<OwnShare> {
-        if evidence.open_loop || evidence.window == 0 || evidence.schedule_ns == 0 {
+        let load_ns = if evidence.open_loop { full_ns(tally, evidence)? } else { evidence.schedule_ns };
+        if evidence.window == 0 || load_ns == 0 {
             return None;
         }
         // How long a query that was refused or interrupted was with the server is not known.
@@ -35,7 +38,7 @@ impl OwnShare {
         let answered_ns = tally.service.exact().map_or(0, |exact| exact.sum_ns) as f64;
         // A query that was lost has held its place until the timeout, or to the end of the load.
         let lost = tally.ends.timed_out + tally.ends.answered_late;
-        let (timeout, load) = (evidence.timeout_ns as f64, evidence.schedule_ns as f64);
+        let (timeout, load) = (evidence.timeout_ns as f64, load_ns as f64);
         let held_ns = if timeout < load { timeout - timeout * timeout / (2.0 * load) } else { load / 2.0 };
         // A wrong answer has no place in the histogram. It has taken as long as the others, where there are any.
         let wrong = tally.ends.answered_wrong;
@@ -49,7 +52,7 @@ impl OwnShare {
         // A client pauses where its connections fail: meanwhile its part of the window is with nobody.
         let of_client = evidence.window as f64 / evidence.sockets.max(1) as f64;
         let paused_ns = arrivals.connections.as_ref().map_or(0, |all| all.paused_ns) as f64 * of_client;
-        let whole_ns = (evidence.window as f64 * evidence.schedule_ns as f64 - paused_ns).max(1.0);
+        let whole_ns = (evidence.window as f64 * load - paused_ns).max(1.0);
         let share = |with_server_ns: f64| (1.0 - with_server_ns / whole_ns).clamp(0.0, 1.0);
         (queries >= ROUNDS * evidence.window).then(|| OwnShare {
             least: share(with_server_ns),
@@ -69,6 +72,13 @@ impl OwnShare {
     }
 }
 
+/// How long the window of an open loop was full; `None` where it was not all the time.
+fn full_ns(tally: &Tally, evidence: &Evidence) -> Option<u64> {
+    let was_full =
+        evidence.overrun_ns() > 0 && tally.held_back > tally.scheduled - tally.scheduled / FREE_PART;
+    was_full.then_some(evidence.scheduled_until_ns)
+}
+
 /// The mean time between the instant of sending and the kernel's stamp; 0 where there is none.
 fn departure_ns(arrivals: &Arrivals) -> f64 {
     arrivals.send_stamps.as_deref().and_then(|stamps| stamps.delay.mean_ns()).unwrap_or(0) as f64
@@ -76,6 +86,9 @@ fn departure_ns(arrivals: &Arrivals) -> f64 {
 
 /// Where as many as this part of the queries were refused, they held a part of the window that is not known.
 const REFUSED_PART: u64 = 100;
+
+/// The window of an open loop was full all the time where it held back all but this part of the queries.
+const FREE_PART: u64 = 20;
 
 /// How often each place of the window must have been used: at the start and at the end, places are empty.
 const ROUNDS: u64 = 20;
@@ -162,6 +175,27 @@ mod tests {
         let share = OwnShare::of(&tally, &arrivals, &evidence).unwrap();
         // 80 of 100 µs at the least were with the server.
         assert!((share.least - 0.5).abs() < 1e-6 && (share.most - 0.6).abs() < 1e-6, "{share:?}");
+    }
+
+    #[test]
+    fn a_rate_that_its_window_did_not_let_through_has_one() {
+        let evidence = Evidence {
+            open_loop: true,
+            window: 10,
+            schedule_ns: 1_000_000_000,
+            scheduled_until_ns: 2_000_000_000,
+            ..Evidence::default()
+        };
+        let mut tally = Tally { scheduled: 100_000, held_back: 99_000, ..Tally::new(1) };
+        (0..100_000).for_each(|_| tally.service.record(100_000));
+        tally.ends.answered = 100_000;
+        let share = |tally: &Tally, evidence: &Evidence| OwnShare::of(tally, &Arrivals::default(), evidence);
+        assert!((share(&tally, &evidence).unwrap().least - 0.5).abs() < 1e-6);
+        // The schedule was kept.
+        let kept = Evidence { scheduled_until_ns: 1_000_000_000, ..evidence.clone() };
+        assert_eq!(share(&tally, &kept), None);
+        // For a tenth of the queries, the window was not full.
+        assert_eq!(share(&Tally { held_back: 90_000, ..tally }, &evidence), None);
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub enum Warning {
         /// All lost queries.
         of: u64,
     },
-    /// In a closed loop, queries spent a part of their time with the generator, which lowers the rate.
+    /// In a closed loop, or held back by their window, queries spent a part of their time with the generator, which
+    /// lowers the rate.
     OwnShare {
         /// That part, at the most, 0 to 1.
         #[serde(serialize_with = "crate::finite::serialize")]

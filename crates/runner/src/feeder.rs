@@ -114,6 +114,7 @@ impl Feeder {
             of_pass += 1;
         }
         lines.end();
+        error = error.or_else(|| (number == 0 && pass == 1).then(|| reader.no_query().to_string()));
         counts.merge_in_time(&reader.counts());
         counts.clients = roster.clients() as u64;
         let part = length.map_or(0.0, |length| of_pass as f64 / length as f64);

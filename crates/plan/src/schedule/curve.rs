@@ -186,6 +186,13 @@ impl Curve {
         &self.phases
     }
 
+    /// Whether the rate is the same from the start to the end.
+    pub fn is_constant(&self) -> bool {
+        let rate_qps = self.phases[0].rate_from_qps;
+        let is_same = |phase: &Phase| phase.rate_from_qps == rate_qps && phase.rate_to_qps == rate_qps;
+        matches!(self.instants, Instants::OfPieces(_)) && self.phases.iter().all(is_same)
+    }
+
     /// The index in [`Curve::phases`] of the phase that contains `t_ns`; past the end, the last one.
     pub fn phase_at(&self, t_ns: u64) -> usize {
         self.phases.partition_point(|phase| phase.from_ns <= t_ns).saturating_sub(1)

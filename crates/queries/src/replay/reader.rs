@@ -6,8 +6,11 @@ use dnsdyno_capture::{CaptureError, CaptureReader, DnsMessage};
 use dnsdyno_measure::ReplayCounts;
 use dnsdyno_wire::peek;
 
+use crate::SourceError;
+
 use super::answers::Answers;
 use super::clock::Clock;
+use super::scan::skipped;
 use super::servers::CapturedServer;
 
 /// Reads the queries of a capture.
@@ -55,6 +58,11 @@ impl QueryReader {
     /// The name of the capture, as in errors.
     pub fn origin(&self) -> &str {
         self.reader.origin()
+    }
+
+    /// The error of a capture that has ended without a query.
+    pub fn no_query(&self) -> SourceError {
+        SourceError::NoQueryInCapture { origin: self.origin().to_owned(), skipped: skipped(&self.counts()) }
     }
 
     /// The next query; `None` at the end of the capture.

@@ -81,7 +81,7 @@ impl Scan {
 }
 
 /// `; it has 12 responses and 3 queries to other servers`; empty where it has nothing.
-fn skipped(counts: &ReplayCounts) -> String {
+pub(super) fn skipped(counts: &ReplayCounts) -> String {
     let of = [
         (counts.responses, "response", "responses"),
         (counts.to_other_servers, "query to another server", "queries to other servers"),

@@ -19,7 +19,7 @@ pub(super) struct Part<'a> {
     pub(super) over_ns: u64,
     pub(super) own: OwnPart<'a>,
     pub(super) loss: Loss,
-    /// How many times the rate of a closed loop may have been as high.
+    /// How many times the rate may have been as high, where a window held it back.
     pub(super) rate_factor: f64,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Part<'a> {
     pub(super) fn rate_without_ours(&self) -> f64 {
         let answered = self.tally.ends.answered;
         match self.own.open_loop {
-            true => rate_qps(answered + self.loss.ours, self.over_ns),
+            true => rate_qps(answered + self.loss.ours, self.over_ns) * self.rate_factor,
             false if self.loss.ours > 0 => f64::INFINITY,
             false => rate_qps(answered, self.over_ns) * self.rate_factor,
         }

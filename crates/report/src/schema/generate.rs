@@ -236,7 +236,7 @@ fn ours() -> Value {
     })
 }
 
-/// The generator's own share of a closed loop.
+/// The generator's own share of a closed loop, or of a rate with a full window.
 fn own_share() -> Value {
     let share = closed_object(json!({
         "least": number("At the least, 0 to 1."),
@@ -244,7 +244,8 @@ fn own_share() -> Value {
     }));
     json!({
         "anyOf": [share, { "type": "null" }],
-        "description": "The part of their time that queries of a closed loop were with the generator; else null.",
+        "description": "The part of their time that queries of a closed loop, or of a rate with a full window, \
+                        were with the generator; else null.",
     })
 }
 

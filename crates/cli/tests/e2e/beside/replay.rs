@@ -308,6 +308,8 @@ fn a_capture_of_another_port_is_read_as_the_advice_says() {
     let work = Workplace::new();
     let other_port = "192.0.2.53:5353".parse().unwrap();
     work.write("other.pcap", capture_at(other_port, &traffic(50, 5, 100 * MS), |_| None));
+    let piped = work.shell("cat other.pcap | $0 run -s 127.0.0.1 --replay - -o piped").gives(3).stdout;
+    assert!(piped.contains("no query to send; it has 50 × other ports"), "{piped}");
     let server = responder(Faults::default());
     let run = format!("run -s {} --replay other.pcap -o run", server.address());
     work.dnsdyno(&run).gives(2).says(&["50 × other ports", "add --captured-server ADDRESS:PORT"]);
