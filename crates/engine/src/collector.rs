@@ -146,6 +146,8 @@ pub(crate) struct Collector<'a, 'scope> {
     has_reported_stop: bool,
     /// The end of the last wall interval reported.
     reported_up_to_ns: u64,
+    /// Whether the limit of a closed loop has held it back, in one interval at least.
+    was_limited: bool,
 }
 
 impl<'a, 'scope> Collector<'a, 'scope> {
@@ -170,6 +172,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             coverage: Coverage::new(job, workers.len()),
             has_reported_stop: false,
             reported_up_to_ns: 0,
+            was_limited: false,
             wall_offset_ns,
             workers,
         }
@@ -295,6 +298,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let exhausted = interval_pages.exhausted(self.control);
         let before = self.tally.scheduled;
         let covered_ns = self.coverage.of_settled(span_ns.clone(), before, tally.scheduled, exhausted);
+        self.was_limited |= self.is_limit(rate_qps(tally.scheduled, covered_ns));
         let uses: Vec<WorkerUse> = interval_pages.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
@@ -449,6 +453,27 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
+    /// Whether so many queries a second are what the limit of a closed loop lets through.
+    fn is_limit(&self, qps: f64) -> bool {
+        match self.job.load {
+            Load::Limited { most_qps, .. } => {
+                qps >= LIMIT_REACHED * self.part().share(most_qps.ceil() as usize) as f64
+            }
+            _ => false,
+        }
+    }
+
+    /// The window that alone has set the rate of this process, for the whole run; 0 where there was none.
+    fn window(&self) -> u64 {
+        let window = match self.job.load {
+            Load::Closed { outstanding } => Some(*outstanding),
+            Load::Limited { outstanding, .. } => Some(*outstanding).filter(|_| !self.was_limited),
+            Load::Open { curve, window } => window.filter(|_| curve.is_constant()),
+            Load::OfSource => None,
+        };
+        window.map_or(0, |window| self.part().share(window as usize) as u64)
+    }
+
     fn evidence(&self, schedule_ns: u64, end_ns: u64) -> Evidence {
         let length_ns = end_ns.max(1) as f64;
         // In a shorter run, the start takes most of the CPU time.
@@ -470,13 +495,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             open_loop: self.job.load.is_open(),
             schedule_ns,
             workers: self.workers.len() as u64,
-            window: match self.job.load {
-                Load::Closed { outstanding: window } => self.part().share(*window as usize) as u64,
-                Load::Open { curve, window: Some(window) } if curve.is_constant() => {
-                    self.part().share(*window as usize) as u64
-                }
-                Load::Open { .. } | Load::Limited { .. } | Load::OfSource => 0,
-            },
+            window: self.window(),
             timeout_ns: self.job.timeout_ns,
             scheduled_until_ns: closings().map(|closing| closing.exhausted_ns).max().unwrap_or(0),
             socket_drops: self.arrivals.socket_drops,
@@ -536,6 +555,9 @@ fn use_of(page: &Option<Box<Arrivals>>) -> WorkerUse {
 
 /// CPU use is evaluated in runs of at least a second.
 const SHORTEST_JUDGED_NS: u64 = 1_000_000_000;
+
+/// So much of its limit is what a closed loop sends that the limit holds back.
+const LIMIT_REACHED: f64 = 0.95;
 
 /// How often pages are read: too short to be noticed on a screen, long enough to use almost no CPU time.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -15,8 +15,8 @@ pub struct Evidence {
     pub schedule_ns: u64,
     /// Workers of the run; 0 in a record of before it was written.
     pub workers: u64,
-    /// Queries that a closed loop keeps outstanding, or that may be beside a constant rate, over all workers of this
-    /// process; 0 in every other load.
+    /// Queries that a closed loop keeps outstanding whose limit was not reached, or that may be beside a constant rate,
+    /// over all workers of this process; 0 in every other load.
     pub window: u64,
     /// Timeout of a query, in nanoseconds; 0 in a record of before it was written.
     pub timeout_ns: u64,

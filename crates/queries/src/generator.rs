@@ -44,7 +44,7 @@ impl Generator {
         let kind = match name {
             "static" => Names::Static,
             "numberqname" => {
-                let low = arguments.take("low", 0, 0..=MOST_NUMBER)?;
+                let low = arguments.take("low", 0, 0..=MOST_NUMBER - 1)?;
                 Names::NumberQname { low, high: arguments.take("high", 100_000, low + 1..=MOST_NUMBER)? }
             }
             "randompkt" => Names::RandomPkt {
@@ -242,6 +242,12 @@ mod tests {
         let packets = made("randompkt count=2000 size=40", None);
         let lengths: BTreeSet<_> = (0..2_000).map(|i| packets.queries.message(i).len()).collect();
         assert_eq!((lengths.first(), lengths.last()), (Some(&12), Some(&40)));
+    }
+
+    #[test]
+    fn a_range_of_numbers_without_an_end_is_refused() {
+        let refused = Generator::parse("numberqname low=999999999999", None).unwrap_err();
+        assert!(refused.contains("low of numberqname must be from 0 to"), "{refused}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct AgentInfo {
     /// Its name, unique in the run: the host, as the user gave it.
     pub name: String,
-    /// The name by which its host calls itself.
+    /// The name by which its host calls itself; of a part that was merged, the number of its host's boot.
     pub host: String,
     /// Version of dnsdyno there.
     pub version: String,

@@ -21,6 +21,9 @@ pub struct HostInfo {
     pub dnsdyno_version: String,
     /// The program and its arguments, as typed.
     pub command_line: Vec<String>,
+    /// The kernel's random number of this boot: tells one host from another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// `6.1.0-18-amd64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_release: Option<String>,
@@ -101,6 +104,7 @@ impl HostInfo {
         HostInfo {
             dnsdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: command_line(),
+            boot_id: word("/proc/sys/kernel/random/boot_id"),
             kernel_release: word("/proc/sys/kernel/osrelease"),
             kernel_version: word("/proc/sys/kernel/version"),
             os: field("/etc/os-release", "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned()),

@@ -9,11 +9,11 @@
 //! Counts and histograms of one layout are added, so that the joined percentiles are those of all queries. What an
 //! agent has not given is missing: the interval is partial, and nothing is made up for it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use dnsdyno_measure::{
-    AnswerChecks, Arrivals, Counter, Evidence, MOST_WATCHED, MemberTally, PerClient, Tally, Truncated,
-    Watched, add_explanations,
+    AnswerChecks, Arrivals, Counter, Evidence, LossBeside, MOST_WATCHED, MemberTally, PerClient, Tally,
+    TestBed, Truncated, Watched, add_explanations,
 };
 
 use crate::figures::rate_qps;
@@ -192,10 +192,14 @@ impl Join {
             watched.extend((0..self.watched[number]).map(|source| its.get(source).cloned().flatten()));
             let Some(part) = part else { continue };
             tally.merge(&part.tally);
-            // What a host has done is counted once, however many agents it has.
-            let is_same = |earlier: &AgentInfo| !info.host.is_empty() && earlier.host == info.host;
-            match self.header.agents[..number].iter().any(is_same) {
-                true => arrivals.merge(&Arrivals { bed: None, ..part.arrivals.clone() }),
+            // What a host has done is counted once, however many agents it has; each has its own losses.
+            let earlier = self.header.agents[..number].iter().zip(parts);
+            let mut hosts = earlier.filter(|(_, part)| part.given().is_some()).map(|(info, _)| &info.host);
+            match !info.host.is_empty() && hosts.any(|host| *host == info.host) {
+                true => {
+                    let bed = part.arrivals.bed.as_deref().map(losses_of).map(Box::new);
+                    arrivals.merge(&Arrivals { bed, ..part.arrivals.clone() });
+                }
                 false => arrivals.merge(&part.arrivals),
             }
         }
@@ -232,13 +236,17 @@ impl Join {
     pub fn finish(mut self, ended: Option<Ended>) -> Sum {
         let sums = || self.agents.iter().filter_map(|joined| joined.sum.as_deref());
         let late_after_settled = sums().map(|sum| sum.late_after_settled).sum();
-        let mut evidence = Evidence::default();
-        for (number, sum) in sums().enumerate() {
-            match number {
-                0 => evidence = sum.evidence.clone(),
-                _ => evidence.join(&sum.evidence),
+        let mut evidence = None;
+        let mut counted = HashMap::new();
+        for (info, joined) in self.header.agents.iter().zip(&self.agents) {
+            let Some(sum) = joined.sum.as_deref() else { continue };
+            let its = with_new_packets(sum, &info.host, &mut counted);
+            match &mut evidence {
+                None => evidence = Some(its),
+                Some(evidence) => evidence.join(&its),
             }
         }
+        let mut evidence = evidence.unwrap_or_default();
         evidence.partial_intervals = self.partial_intervals;
         let mut explanations = Vec::new();
         sums().for_each(|sum| add_explanations(&mut explanations, sum.explanations.iter().cloned()));
@@ -294,6 +302,37 @@ impl Join {
             agents: self.agents.iter().map(|joined| joined.end.clone()).collect(),
             tally: self.tally,
         }
+    }
+}
+
+/// The losses of one agent beside what happened on its host, without what is the same for all agents there.
+fn losses_of(bed: &TestBed) -> TestBed {
+    let lost = |beside: LossBeside| LossBeside { lost: beside.lost, ..LossBeside::default() };
+    TestBed {
+        stolen: lost(bed.stolen),
+        throttled: lost(bed.throttled),
+        server_starved: lost(bed.server_starved),
+        server_throttled: lost(bed.server_throttled),
+        ..TestBed::default()
+    }
+}
+
+/// The evidence of an agent, where the packets of an interface are those that no earlier agent of its host has counted.
+/// `counted` has the packets of each host and interface: sent, and dropped in each direction.
+fn with_new_packets(sum: &Sum, host: &str, counted: &mut HashMap<[String; 2], [u64; 3]>) -> Evidence {
+    let evidence = sum.evidence.clone();
+    let Some(interface) = sum.interface.as_ref().filter(|_| !host.is_empty()) else { return evidence };
+    let known = counted.entry([host.to_owned(), interface.name.clone()]).or_default();
+    let mut new = |place: usize, packets: u64| {
+        let new = packets.saturating_sub(known[place]);
+        known[place] += new;
+        new
+    };
+    Evidence {
+        interface_packets: evidence.interface_packets.map(|packets| new(0, packets)),
+        interface_send_drops: new(1, evidence.interface_send_drops),
+        interface_receive_drops: new(2, evidence.interface_receive_drops),
+        ..evidence
     }
 }
 

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{SECOND, header, interval, sum};
-use dnsdyno_measure::{Arrivals, MemberTally, Samples, Tally, Warning};
+use dnsdyno_measure::{Arrivals, LossBeside, MemberTally, Samples, Tally, TestBed, Warning};
 use dnsdyno_record::{
-    AgentEnd, AgentInfo, ClockOffset, Digest, Ended, Header, Headline, HostInfo, Interval, Join, Line,
-    RunReader, RunWriter, Sum, join_headers,
+    AgentEnd, AgentInfo, ClockOffset, Digest, Ended, Header, Headline, HostInfo, InterfaceCounts, Interval,
+    Join, Line, RunReader, RunWriter, Sum, join_headers,
 };
 
 /// The header of the joined record of `agents` agents with two workers each, and theirs.
@@ -105,6 +105,31 @@ fn the_sum_of_agents_is_that_of_their_queries_bucket_by_bucket() {
     assert!(digest.warnings().iter().all(|warning| warning.name() != "partial_intervals"));
     assert_eq!(digest.agents().len(), 2);
     assert_eq!(digest.workers().len(), 4);
+}
+
+#[test]
+fn what_a_host_has_counted_is_joined_once_and_each_agent_keeps_its_losses() {
+    let (mut header, own) = headers(2);
+    header.agents.iter_mut().for_each(|agent| agent.host = "one".to_owned());
+    let mut join = Join::new(&header, &own);
+    for agent in 0..2 {
+        let mut part = part(agent, 0);
+        let stolen = LossBeside { time_ns: 9, lossy_ns: 7, lost: 50 };
+        part.arrivals.bed = Some(Box::new(TestBed { steal_ns: 5, stolen, ..TestBed::default() }));
+        assert!(join.interval(agent, part));
+    }
+    let bed = join.take_next().unwrap().arrivals.bed.unwrap();
+    let stolen = LossBeside { time_ns: 9, lossy_ns: 7, lost: 100 };
+    assert_eq!(*bed, TestBed { steal_ns: 5, stolen, ..TestBed::default() });
+    for agent in 0..2 {
+        let mut sum = sum_of(&parts(agent, 1));
+        sum.interface = Some(InterfaceCounts { name: "eth0".to_owned(), ..InterfaceCounts::default() });
+        sum.evidence.interface_packets = Some(100 + agent as u64);
+        sum.evidence.interface_send_drops = 30;
+        join.sum(agent, sum);
+    }
+    let evidence = join.finish(None).evidence;
+    assert_eq!((evidence.interface_packets, evidence.interface_send_drops), (Some(101), 30));
 }
 
 #[test]

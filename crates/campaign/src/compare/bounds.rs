@@ -9,6 +9,7 @@
 
 use dnsdyno_plan::expect::ChangeBound;
 
+use super::figures::Kind;
 use super::settings::ALL_LEVEL;
 use super::verdict::{Compared, Verdict};
 use crate::statistics::prediction::Population;
@@ -41,6 +42,8 @@ pub enum BoundState {
 pub enum NotJudged {
     /// The metric was not measured in each run.
     NotMeasured,
+    /// On one side, every response of a run was a refusal.
+    OnlyRefusals,
     /// Too few runs to tell a change from noise.
     TooFewRuns,
     /// Both sides are beyond the timeout, by any time.
@@ -78,9 +81,16 @@ pub enum Needed {
     NoPast,
 }
 
-/// Judges a bound. A metric that the user names is looked at alone.
-pub(super) fn judge(bound: &ChangeBound, metrics: &[Compared]) -> BoundOutcome {
+/// Judges a bound. A metric that the user names is looked at alone. Where one side only refuses, its times, its rate and
+/// its loss are those of an error.
+pub(super) fn judge(bound: &ChangeBound, metrics: &[Compared], one_side_refuses: bool) -> BoundOutcome {
     let place = metrics.iter().position(|metric| metric.metric_is(&bound.of));
+    let is_of_refusals =
+        |metric: &Compared| one_side_refuses && (metric.kind != Kind::Share || metric.name == "loss");
+    if place.is_some_and(|place| is_of_refusals(&metrics[place])) {
+        let state = BoundState::NotJudged(NotJudged::OnlyRefusals);
+        return BoundOutcome { text: bound.text.clone(), metric: place, state };
+    }
     let state = place
         .map_or(BoundState::NotJudged(NotJudged::NotMeasured), |place| state(bound.change, &metrics[place]));
     BoundOutcome { text: bound.text.clone(), metric: place, state }

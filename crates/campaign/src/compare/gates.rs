@@ -29,7 +29,7 @@ fn judged(row: Row, runs: usize, seed: u64) -> (Compared, BoundState) {
     let bound = ChangeBound::parse(&format!("{} +10%", row.name)).unwrap();
     let settings = Settings { seed, resamples: 400, ..Settings::default() };
     let metrics = Design { runs, past: None, settings: &settings }.metrics(vec![row]);
-    let state = bounds::judge(&bound, &metrics).state;
+    let state = bounds::judge(&bound, &metrics, false).state;
     (metrics.into_iter().next().unwrap(), state)
 }
 
@@ -143,7 +143,7 @@ fn no_loss_in_a_few_queries_says_nothing_of_a_small_one() {
         row.wholes = vec![queries; 20];
         let settings = Settings::default();
         let metrics = Design { runs: 10, past: None, settings: &settings }.metrics(vec![row]);
-        bounds::judge(&ChangeBound::parse("loss +0.1%").unwrap(), &metrics).state
+        bounds::judge(&ChangeBound::parse("loss +0.1%").unwrap(), &metrics, false).state
     };
     assert_eq!(state(1_000), BoundState::Kept, "ten of 10,000 would be lost");
     // Of 1,000 queries up to 3 may be lost: 3,000 have as many at the bound.

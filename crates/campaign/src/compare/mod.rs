@@ -154,15 +154,22 @@ fn compared(
     let records: Vec<&ComparedRun> = all.iter().filter_map(|subject| subject.run()).collect();
     let has_steps = records.len() == all.len();
     let steps = if has_steps { judge.steps(rows_of_steps(&first, &records)) } else { Vec::new() };
-    let bounds = settings.fail_if.iter().map(|bound| bounds::judge(bound, &metrics)).collect();
-    let outcome = Outcome::of(&metrics, settings);
-    let labels = |runs: &[Subject]| runs.iter().map(|run| run.label().to_owned()).collect();
+    let labels =
+        |runs: &[Subject]| -> Vec<String> { runs.iter().map(|run| run.label().to_owned()).collect() };
+    let notes = notes_of(&baseline, &candidate, past.as_ref(), missing);
+    let one_side_refuses = notes::one_side_refuses(&notes, &labels(&baseline)).is_some();
+    let bound = |bound| bounds::judge(bound, &metrics, one_side_refuses);
+    let bounds = settings.fail_if.iter().map(bound).collect();
+    let outcome = match one_side_refuses {
+        true => Outcome::Undecided,
+        false => Outcome::of(&metrics, settings),
+    };
     Ok(Comparison {
         baseline: labels(&baseline),
         candidate: labels(&candidate),
         asked: baseline.first().map_or_else(String::new, alike::asked),
         unlike: unlike(&all),
-        notes: notes_of(&baseline, &candidate, past.as_ref(), missing),
+        notes,
         metrics,
         steps,
         bounds,

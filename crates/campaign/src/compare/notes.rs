@@ -118,6 +118,17 @@ pub(super) fn of_runs(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> 
     notes
 }
 
+/// The runs of one side whose responses were all refusals, where the other side has none: these are figures of an error,
+/// and no better ones.
+pub(super) fn one_side_refuses<'a>(notes: &'a [Note], baseline: &[String]) -> Option<&'a [String]> {
+    let runs = notes.iter().find_map(|note| match note {
+        Note::OnlyRefusals { runs } => Some(runs.as_slice()),
+        _ => None,
+    })?;
+    let of_baseline = runs.iter().filter(|run| baseline.contains(run)).count();
+    (of_baseline == 0 || of_baseline == runs.len()).then_some(runs)
+}
+
 /// Whether runs of dnsdyno were made in turn.
 pub(super) fn of_order(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> Option<Note> {
     not_interleaved(baseline, candidate)

@@ -105,6 +105,29 @@ fn what_was_not_asked_alike_is_named_with_its_runs() {
 }
 
 #[test]
+fn a_side_that_only_refuses_is_not_better() {
+    let refusing = |mut run: ComparedRun| {
+        let tally = &mut run.digest.sum.as_mut().unwrap().tally;
+        let answered = tally.rcodes.total();
+        tally.rcodes = Default::default();
+        tally.rcodes.add(5, answered);
+        run
+    };
+    let faster = || side("b", &NOISE.map(|x| x * 0.2)).into_iter().map(refusing).collect::<Vec<_>>();
+    let bounds = ["p99 +5%", "loss +1%"].map(|text| ChangeBound::parse(text).unwrap());
+    let settings = Settings { fail_if: bounds.to_vec(), ..quick() };
+    let found = compare(side("a", &NOISE), faster(), &settings).unwrap();
+    assert_eq!(found.outcome, Outcome::Undecided);
+    let not_judged = BoundState::NotJudged(NotJudged::OnlyRefusals);
+    assert!(found.bounds.iter().all(|bound| bound.state == not_judged), "{:?}", found.bounds);
+    let words = super::report::comparison(&found, 200).replace('\n', " ");
+    assert!(words.contains("Undecided: every response of b0, "), "{words}");
+    // Of two sides that both refuse, one may be faster.
+    let both = compare(side("a", &NOISE).into_iter().map(refusing).collect(), faster(), &settings).unwrap();
+    assert_eq!(both.outcome, Outcome::Better);
+}
+
+#[test]
 fn each_aspect_of_a_header_is_compared() {
     type Change = fn(&mut dnsdyno_record::Header);
     let changes: [(&str, Change); 6] = [

@@ -118,6 +118,8 @@ pub enum Why {
         /// The change that they leave possible: a ratio, or a share.
         possible: f64,
     },
+    /// The newest runs are beyond the timeout, by any time.
+    BeyondTimeout,
     /// A slow change over all runs is beyond the bound.
     Drift {
         /// It, as a change.
@@ -183,7 +185,13 @@ fn state(gate: &Gate, row: &Row, judged: &Judged) -> GateState {
     {
         return GateState::NotJudged(Why::Drift { change: judged.metric.change(drift.size) });
     }
-    within(judged, newest_runs(row, judged), bound)
+    let newest = newest_runs(row, judged);
+    if judged.metric.less_is_better
+        && judged.runs.iter().rev().take(newest).any(|at| judged.is_at_least(row, *at))
+    {
+        return GateState::NotJudged(Why::BeyondTimeout);
+    }
+    within(judged, newest, bound)
 }
 
 /// Whether what the newest runs leave possible is within the bound.
@@ -264,6 +272,7 @@ const LONGEST: usize = 100;
 mod tests {
     use super::super::accept::Accepted;
     use super::super::axis::Axis;
+    use super::super::entry::EntryFigure;
     use super::super::folder::HistoryRun;
     use super::super::judge::judge;
     use super::super::rows::rows;
@@ -324,6 +333,16 @@ mod tests {
         let state = of("rate=5%", left_out, &[]);
         assert_eq!(state, GateState::NotJudged(Why::NewestLeftOut { why: "in doubt".into() }));
         assert_eq!(of("p99=5%", stepped(40, 40, 1.0), &[]), GateState::NotJudged(Why::NoRuns));
+    }
+
+    #[test]
+    fn latencies_beyond_the_timeout_keep_no_gate() {
+        let mut runs = stepped(40, 40, 1.0);
+        for (at, run) in runs.iter_mut().enumerate() {
+            let figure = EntryFigure { at_least: at >= 38, ..EntryFigure::exact(20e6) };
+            run.entry.figures.insert("p99".to_owned(), figure);
+        }
+        assert_eq!(of("p99=5%", runs, &[]), GateState::NotJudged(Why::BeyondTimeout));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   FOLDER/.dnsdyno-history.ndjson
-//!     {"format":1}
+//!     {"format":2}
 //!     {"folder":"a/b","what":"run","files":[["run.ndjson",48213,1764178285000000000],…],"entries":[…]}
 //! ```
 //!
@@ -125,7 +125,7 @@ pub(super) fn has_link(folder: &Path, what: What) -> bool {
 const OF_A_RUN: [&str; 4] = [RUN_FILE, PACKED_FILE, PLAN_FILE, HOST_FILE];
 
 /// Grows where an older index would be misread, or lacks a figure.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Of a hundred thousand runs.
 const LARGEST_BYTES: u64 = 512 << 20;

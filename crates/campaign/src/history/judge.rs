@@ -30,6 +30,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// Whether the figure of a run of the row is only known to be as much at least: of a latency, the timeout.
+    pub fn is_at_least(&self, row: &Row, at: usize) -> bool {
+        row.runs[at].entry.figures.get(self.metric.key).is_some_and(|figure| figure.at_least)
+    }
+
     /// Whether the runs are enough to show anything.
     pub fn is_enough(&self) -> bool {
         self.runs.len() >= FEWEST_RUNS

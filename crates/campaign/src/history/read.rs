@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_measure::WatchedKind;
+use dnsdyno_record::figures::are_only_refusals;
 use dnsdyno_record::{Ended, HOST_FILE, Header, Headline, HostInfo, RunReader, read_regular};
 use serde::Deserialize;
 
@@ -41,6 +42,7 @@ pub(super) fn run(folder: &Path) -> Result<Entry, String> {
         () if !digest.is_complete() => Some("its record has no end".to_owned()),
         () if digest.has_gap() => Some("lines of its record are lost".to_owned()),
         () if !is_regular(digest.ended()) => Some("it was ended before its time".to_owned()),
+        () if are_only_refusals(digest.tally()) => Some("every response was REFUSED or SERVFAIL".to_owned()),
         () if !doubts.is_empty() => Some(format!("the generator is in doubt: {}", doubts.join(", "))),
         () => None,
     };

@@ -45,6 +45,29 @@ fn the_time_from_query_to_response_is_measured() {
 }
 
 #[test]
+fn a_query_that_has_the_id_of_an_unanswered_one_is_no_repetition() {
+    let first = query(0, 1, Protocol::Udp);
+    let again = |at_ns: u64| {
+        let mut again = first.clone();
+        again.at_unix_ns += at_ns;
+        again
+    };
+    let mut other = again(1_000_000);
+    let last_of_name = other.bytes.len() - 6;
+    other.bytes[last_of_name] ^= 1;
+    // Another question, and the same an hour later: the first two are unanswered.
+    let last = again(3_600_000_000_000);
+    let mut messages = vec![first.clone(), other.clone(), last.clone(), response(&last, 1, 0)];
+    let pairs = contents(&messages).pairs;
+    assert_eq!((pairs.answered, pairs.unanswered, pairs.repeated), (1, 2, 0));
+    assert!(pairs.latency.iter().all(|percentile| percentile.ns < 1_100_000), "{:?}", pairs.latency);
+    // A response to another question is not its.
+    messages = vec![first.clone(), response(&other, 1, 0)];
+    let pairs = contents(&messages).pairs;
+    assert_eq!((pairs.answered, pairs.unanswered, pairs.without_query), (0, 1, 1));
+}
+
+#[test]
 fn classes_opcodes_rcodes_edns_and_malformed_messages_are_counted() {
     let plain = query(1, 1, Protocol::Udp);
     let mut chaos = plain.clone();

@@ -54,6 +54,10 @@ impl TsigKey {
 
     /// The text of a key file.
     pub fn from_file_text(text: &str) -> Result<TsigKey, TsigError> {
+        let text = &without_block_comments(text);
+        // Of BIND, whose comments may begin behind a word.
+        let is_of_bind = text.contains('{');
+        let without_comment = |line| without_comment(line, is_of_bind);
         let lines: Vec<&str> = text.lines().map(without_comment).filter(|line| !line.is_empty()).collect();
         if let [line] = lines[..]
             && !line.contains(char::is_whitespace)
@@ -115,12 +119,22 @@ fn is_like_an_algorithm(word: &str) -> bool {
         && ["hmac", "sha", "md", "gss"].iter().any(|start| word.starts_with(start))
 }
 
-/// A line without its comment: behind `#`, which no name and no secret has, and behind `//`, which a secret may have
-/// inside.
-fn without_comment(line: &str) -> &str {
+/// A text without what is between `/*`, which no secret has, and `*/`.
+fn without_block_comments(text: &str) -> String {
+    let mut pieces = text.split("/*");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + " " + piece.split_once("*/").map_or("", |(_, rest)| rest))
+}
+
+/// A line without its comment: behind `#`, which no name and no secret has, and behind `//`, with which a secret may
+/// begin in the files of NSD and Knot.
+fn without_comment(line: &str, is_of_bind: bool) -> &str {
     let line = line.split('#').next().unwrap_or_default().trim();
     if line.starts_with("//") {
         return "";
+    }
+    if !is_of_bind {
+        return line;
     }
     let end = line.match_indices("//").find(|(at, _)| line[..*at].ends_with([' ', '\t', ';']));
     end.map_or(line, |(at, _)| line[..at].trim_end())
@@ -275,12 +289,17 @@ mod tests {
             "server:\n  name: x\nkey:\n\tname: key.example\n\tsecret: c2VjcmV0IQ==\n\talgorithm: hmac-sha512\n\
              zone:\n  name: example.com\n  zonefile: example.zone\n",
             "key key.example { // key of\n algorithm hmac-sha512; secret 'c2VjcmV0IQ=='; };",
+            "/* key of mine, with\nan old one: key x { secret 'YQ=='; }; */\nkey key.example {\n\
+             algorithm hmac-sha512; /* long */ secret 'c2VjcmV0IQ=='; };",
             "\u{feff}hmac-sha512:key.example:c2VjcmV0IQ==\n",
             "// mine\nhmac-sha512:key.example:c2VjcmV0IQ==\n",
         ] {
             let text = decoded(text.as_bytes().to_vec()).expect("text");
             assert_eq!(TsigKey::from_file_text(&text), want, "{text}");
         }
+        let slashes =
+            TsigKey::from_file_text("key:\n  name: a\n  algorithm: hmac-sha256\n  secret: //8AAAAA\n");
+        assert_eq!(slashes, TsigKey::parse("hmac-sha256:a://8AAAAA"));
         let unknown =
             TsigKey::from_file_text("Private-key-format: v1.3\nAlgorithm: 163 (HMAC_SHA256)\nKey: YQ==\n");
         let words = unknown.expect_err("a format that is not known").to_string();

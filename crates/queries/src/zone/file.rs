@@ -98,6 +98,8 @@ impl Records {
             return Err(zone_error(&name, "a parenthesis is not closed".to_owned()));
         }
         let mut zone = Zonefile::from(text);
+        // The last line may have no end.
+        zone.extend_from_slice(b"\n");
         zone.set_default_class(Class::IN);
         let mut zone = zone.allow_invalid();
         if let Some(origin) = &origin {
@@ -128,8 +130,10 @@ impl Records {
                 }
                 Entry::Include { path: included, origin } => {
                     let folder = path.parent().unwrap_or(Path::new(""));
+                    let included: &str = included.as_ref();
+                    let included = included.strip_suffix('"').unwrap_or(included);
                     let origin = origin.or_else(|| zone.origin().ok());
-                    self.read_file(&folder.join(included.as_ref() as &str), origin)?;
+                    self.read_file(&folder.join(included), origin)?;
                 }
             }
         }

@@ -113,7 +113,7 @@ fn what_cannot_be_a_source_is_refused_with_the_reason() {
 fn included_files_are_read_with_their_origin_and_one_that_includes_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zone");
-    std::fs::write(&path, "$ORIGIN example.\n@ SOA a b 1 2 3 4 5\n$INCLUDE more sub.example.\n").unwrap();
+    std::fs::write(&path, "$ORIGIN example.\n@ SOA a b 1 2 3 4 5\n$INCLUDE \"more\" sub.example.").unwrap();
     std::fs::write(folder.path().join("more"), "www A 192.0.2.1\n").unwrap();
     let load = || read_zone(&path, None, &Reading::default());
     assert_eq!(listed(&load().unwrap()), ["example SOA", "www.sub.example A"]);

@@ -9,7 +9,7 @@ use dnsdyno_text::units::{counted, setting};
 
 use super::error::MergeError;
 use crate::lock::is_in_progress;
-use crate::{AgentInfo, Digest, HOST_FILE, Header, HostInfo, PLAN_FILE, ReadError, RunReader};
+use crate::{AgentInfo, Digest, HOST_FILE, Header, HostInfo, MemberInfo, PLAN_FILE, ReadError, RunReader};
 
 /// The record of a part, or the place of one that is missing.
 pub(super) struct Member {
@@ -48,6 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Member, MergeError> {
     let info = AgentInfo {
         name: file_name(path),
         version: header.version.clone(),
+        host: host.boot_id.clone().unwrap_or_default(),
         kernel: host.kernel_release.clone().unwrap_or_default(),
         cpus: host.cpus_allowed.as_deref().map_or(0, cpus_in),
         workers: part.workers,
@@ -189,6 +190,8 @@ fn differences(one: &Header, other: &Header) -> Vec<String> {
             ("the load", header.load.clone()),
             ("the queries", header.queries_hash.clone().unwrap_or_default()),
             ("the server", format!("{} over {}", header.address, header.transport)),
+            ("the servers", header.mix.iter().map(member_of_mix).collect::<Vec<_>>().join(", ")),
+            ("the kinds of clients", header.client_kinds.join(", ")),
             ("the interval", setting(header.interval_ns)),
             ("the timeout", setting(header.timeout_ns)),
             ("the query types", header.types.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" ")),
@@ -200,6 +203,11 @@ fn differences(one: &Header, other: &Header) -> Vec<String> {
     both.filter(|(one, other)| one.1 != other.1)
         .map(|((what, one), (_, other))| format!("{what} ({one}, {other})"))
         .collect()
+}
+
+fn member_of_mix(member: &MemberInfo) -> String {
+    let MemberInfo { name, transport, address, share, .. } = member;
+    format!("{name} {address} over {transport}, {share}")
 }
 
 /// The plan of the whole load.
@@ -234,6 +242,26 @@ const AGENTS: &str = "agents";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_against_other_servers_are_no_parts_of_one_load() {
+        let of = |address: &str| {
+            let (server, address) = (address.to_owned(), address.parse().unwrap());
+            let mix = vec![MemberInfo {
+                name: server.clone(),
+                transport: "udp".to_owned(),
+                server,
+                share: 0.5,
+                address,
+            }];
+            Header { mix, ..Header::default() }
+        };
+        let (one, other) = (of("192.0.2.1:53"), of("192.0.2.2:53"));
+        assert_eq!(differences(&one, &one), [""; 0]);
+        assert!(
+            differences(&one, &other)[0].starts_with("the servers (192.0.2.1:53 192.0.2.1:53 over udp, 0.5")
+        );
+    }
 
     #[test]
     fn a_list_of_cpus_is_counted() {

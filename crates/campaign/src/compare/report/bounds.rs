@@ -25,6 +25,7 @@ pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, 
 fn not_judged(comparison: &Comparison, metric: &Compared, why: NotJudged) -> String {
     match why {
         NotJudged::NotMeasured => "not measured in all runs".to_owned(),
+        NotJudged::OnlyRefusals => "every response of a run was REFUSED or SERVFAIL".to_owned(),
         NotJudged::TooFewRuns => too_few(comparison, metric),
         NotJudged::BeyondTimeout => "either may be any time: use a longer --timeout".to_owned(),
         NotJudged::NoEnd => {

@@ -67,6 +67,7 @@ pub fn verdict_key(verdict: Verdict) -> &'static str {
 fn not_judged_key(why: NotJudged) -> &'static str {
     match why {
         NotJudged::NotMeasured => "not_measured",
+        NotJudged::OnlyRefusals => "only_refusals",
         NotJudged::TooFewRuns => "too_few_runs",
         NotJudged::BeyondTimeout | NotJudged::NoEnd => "beyond_timeout",
         NotJudged::MayBeOurs => "may_be_ours",

@@ -214,6 +214,8 @@ fn a_change_of_twice_or_more_is_told_as_a_factor_with_its_interval() {
     );
     assert_eq!(words(&changed_by(0.99, 0.5, 1.6)), told("p99 99.0 % higher", "+99.0 %", "50.0 to 160 %"));
     assert_eq!(words(&changed_by(-0.49, -0.6, -0.3)).1, "-49.0 %");
+    let little = changed_by(-0.00004, -0.00005, 0.0000003);
+    assert_eq!(words(&little), told("p99 0.0040 % lower", "-0.0040 %", "-0.0050 to 0.00 %"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use dnsdyno_text::safe;
 use dnsdyno_text::units::{count, duration, percent, rate, setting};
 
 use super::notes;
+use crate::compare::notes::one_side_refuses;
 use crate::compare::{Change, Compared, Comparison, Factor, Figure, Kind, Outcome, Verdict};
 use crate::statistics::power::MOST_RUNS;
 
@@ -60,6 +61,13 @@ fn undecided(comparison: &Comparison) -> String {
     let of = |verdict| comparison.metrics.iter().filter(move |metric| metric.verdict == verdict);
     let ours: Vec<String> = of(Verdict::MayBeOurs).map(named).collect();
     let beyond: Vec<String> = of(Verdict::NotCompared).map(|metric| safe(&metric.name)).collect();
+    if let Some(runs) = one_side_refuses(&comparison.notes, &comparison.baseline) {
+        let runs: Vec<String> = runs.iter().map(|run| safe(run)).collect();
+        let runs = runs.join(", ");
+        return format!(
+            "Undecided: every response of {runs} was REFUSED or SERVFAIL: times and rates of that side are those of an error."
+        );
+    }
     let mut sentence = "Undecided:".to_owned();
     if !ours.is_empty() {
         sentence += &format!(" {}, which {} can explain.", ours.join(", "), explanation(comparison));
@@ -226,7 +234,7 @@ fn scale(kind: Kind, change: &Change) -> (f64, &'static str) {
     }
 }
 
-/// Two significant digits, at most two after the point.
+/// Two significant digits, at most four after the point, and two for what is at least 0.01.
 fn digits(figure: f64) -> String {
     match figure.abs() {
         size if size >= 99.5 => {
@@ -234,9 +242,15 @@ fn digits(figure: f64) -> String {
             format!("{sign}{}", count(size.round() as u64))
         }
         size if size >= 0.995 => format!("{figure:.1}"),
-        _ => format!("{figure:.2}"),
+        size if size >= 0.01 || size < SMALLEST_SHOWN => {
+            format!("{:.2}", if size < SMALLEST_SHOWN { 0.0 } else { figure })
+        }
+        _ => format!("{figure:.4}"),
     }
 }
+
+/// Less is 0.
+const SMALLEST_SHOWN: f64 = 0.00005;
 
 /// A probability: `0.013`, `<0.001`.
 pub fn probability(p: f64) -> String {

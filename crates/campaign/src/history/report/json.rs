@@ -100,6 +100,7 @@ fn why_key(why: &Why) -> &'static str {
         Why::NoRuns => "no_runs",
         Why::TooFewRuns { .. } => "too_few_runs",
         Why::NewestLeftOut { .. } => "newest_left_out",
+        Why::BeyondTimeout => "beyond_timeout",
         Why::NewestWorse { .. } => "newest_worse",
         Why::Noise { .. } => "noise",
         Why::Drift { .. } => "drift",

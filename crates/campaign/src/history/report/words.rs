@@ -119,17 +119,19 @@ pub fn sentences(row: &Row, judged: &Judged) -> Vec<String> {
         ));
     }
     if said.is_empty() {
-        said.push(no_step(judged));
+        said.push(no_step(row, judged));
     }
     said
 }
 
-fn no_step(judged: &Judged) -> String {
+fn no_step(row: &Row, judged: &Judged) -> String {
     if !judged.is_enough() {
         let runs = counted(judged.runs.len() as u64, "run is", "runs are");
         return format!("not judged: {runs} too few to show a step, {FEWEST_RUNS} are needed");
     }
-    match judged.smallest {
+    // What is beyond the timeout may have changed by any time.
+    let is_known = !judged.runs.iter().any(|at| judged.is_at_least(row, *at));
+    match judged.smallest.filter(|_| is_known) {
         Some(smallest) => {
             let smallest = judged.metric.change(smallest);
             format!("no step that these runs could show (smallest: {})", size(judged.metric, smallest))
@@ -201,9 +203,12 @@ pub fn sentence(history: &History) -> String {
     if drifts > 0 {
         parts.push(counted(drifts as u64, "drift", "drifts"));
     }
+    let has_changed =
+        |all: &[Judged]| all.iter().any(|one| !one.found.steps.is_empty() || one.found.drift.is_some());
+    let rows = history.rows.iter().filter(|(_, judged)| has_changed(judged)).count();
     match parts.is_empty() {
         true => "No step that these runs could show.".to_owned(),
-        false => format!("{} in {}.", parts.join(", "), counted(history.rows.len() as u64, "row", "rows")),
+        false => format!("{} in {}.", parts.join(", "), counted(rows as u64, "row", "rows")),
     }
 }
 
@@ -236,10 +241,13 @@ fn not_judged(metric: &HistoryMetric, why: &Why) -> String {
         }
         Why::NewestLeftOut { why } => format!("the newest run does not count: {}", safe(why)),
         Why::NewestWorse { change: by, more } => format!(
-            "the newest runs are at {} of the level before; {} would tell a step from a disturbed run",
+            "the newest runs differ from the level before by {}; {} would tell a step from a disturbed run",
             change(metric, *by),
             counted(*more as u64, "more run", "more runs")
         ),
+        Why::BeyondTimeout => {
+            "the newest runs are beyond the timeout, by any time: use a longer --timeout".to_owned()
+        }
         Why::Noise { possible } => {
             format!("the newest runs leave {} worse possible: more runs would tell", size(metric, *possible))
         }
