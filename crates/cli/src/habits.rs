@@ -122,7 +122,11 @@ const HABITS: &[Habit] = &[
     habit("-i", "the interval (resperf, in s) is `--interval {}s`, the file of queries (kxdpgun) is -d", "1"),
     habit("-I", "the interface (kxdpgun) is `--backend xdp --interface {}`", "eth0"),
     habit("-k", "a certificate that is not verified (curl) is `--insecure`", ""),
-    habit("-L", "the largest loss (resperf, in %) is `--stop-when 'loss>{}% for 3s'`", "1"),
+    habit(
+        "-L",
+        "the loss at which the maximum is sought (resperf) is `dnsdyno find --while 'loss<{}%'`",
+        "1",
+    ),
     habit("-M", "the transport (resperf) is `-m {}`, the HTTP method (flamethrower) is --http-method", "tcp"),
     habit(
         "-P",
@@ -216,7 +220,6 @@ const HABITS: &[Habit] = &[
     habit("--http-srv", "metrics while it runs are `--metrics {}`", "5001"),
     habit("--request-delay", "a delay between queries is a rate: `--rate 100`", ""),
     habit("--rate-limit-worker", "a rate is that of all workers: `--rate {}`", "1000"),
-    habit("--probability", "names at random are `--order random`", ""),
     habit("--maximum-qps", "steps of a rate are `--stair 10k..{} --step 5k --hold 1s`", "50k"),
     habit("--minimum-success-rate", "a run ends by its losses with `--stop-when 'loss>5% for 1s'`", ""),
     habit("--tcp", "TCP is `--transport tcp`", ""),

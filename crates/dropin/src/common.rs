@@ -133,9 +133,11 @@ impl Addresses {
         draft.server = Some(server::with_zone(self.server));
         draft.port = Some(self.server.port());
         draft.local_address = self.local.map(|address| address.to_string());
-        let first = u32::from(self.local_port);
+        let first = u64::from(self.local_port);
         let is_chosen = first > 0 && !mode.connects();
-        draft.local_ports = is_chosen.then(|| format!("{first}..{}", first + clients - 1));
+        // More than there are is told by the check, as the original tells it when it opens its sockets.
+        let last = (first + u64::from(clients)).saturating_sub(1);
+        draft.local_ports = is_chosen.then(|| format!("{first}..{last}"));
     }
 }
 

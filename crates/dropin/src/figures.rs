@@ -145,8 +145,8 @@ pub(crate) fn mean_bytes(bytes: u64, messages: u64) -> u64 {
     bytes.checked_div(messages).unwrap_or(0)
 }
 
-/// The answers in time. Those that came late count by their RCODE in a tally too.
-fn in_time(tally: &Tally) -> [u64; 16] {
+/// The answers in time by the RCODE in the header. Those that came late count by their RCODE in a tally too.
+pub(crate) fn in_time(tally: &Tally) -> [u64; 16] {
     let (all, late) = (by_header(&tally.rcodes), by_header(&tally.rcodes_late_or_wrong));
     std::array::from_fn(|code| all[code].saturating_sub(late[code]))
 }

@@ -67,7 +67,7 @@ pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T
     let mut index = file.and_then(|file| input::unpacked(file).ok());
     let mut line = Vec::new();
     let mut next = move || {
-        input::read_line(index.as_mut()?, &mut line).ok()?;
+        input::read_line(index.as_mut()?, &mut line, 0).ok()?;
         Some(std::mem::take(&mut line))
     };
     let is_index = next().is_some_and(|line| line == INDEX_HEADER);

@@ -5,7 +5,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use crate::limits::{EXPANSION_FREE_BYTES, LARGEST_EXPANSION, LARGEST_WINDOW_LOG, LONGEST_LINE_BYTES};
+use crate::limits::{
+    EXPANSION_FREE_BYTES, LARGEST_EXPANSION, LARGEST_WINDOW_LOG, LINE_BYTES_OF_AGENT, LONGEST_LINE_BYTES,
+};
 use crate::regular::open_regular;
 
 /// The bytes in a range of the file, decompressed. A compressed file is recognized by its first bytes.
@@ -26,16 +28,17 @@ pub(crate) fn unpacked<R: Read>(packed: R) -> io::Result<impl BufRead> {
     Ok(BufReader::with_capacity(DECODED_BYTES, Unpacked { decoder, given_bytes: 0 }))
 }
 
-/// Replaces `line` by the next line with its newline; returns its length.
-pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+/// Replaces `line` by the next line with its newline, in a record of so many agents; returns its length.
+pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, agents: usize) -> io::Result<usize> {
+    let longest = LONGEST_LINE_BYTES + agents as u64 * LINE_BYTES_OF_AGENT;
     line.clear();
-    match input.by_ref().take(LONGEST_LINE_BYTES).read_until(b'\n', line) {
+    match input.by_ref().take(longest).read_until(b'\n', line) {
         // The writer was killed within a frame: all blocks before are complete.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         read => drop(read?),
     }
-    if line.len() as u64 == LONGEST_LINE_BYTES {
-        let why = format!("a line is longer than {} MiB", LONGEST_LINE_BYTES >> 20);
+    if line.len() as u64 == longest {
+        let why = format!("a line is longer than {} MiB", longest >> 20);
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(line.len())
@@ -98,8 +101,12 @@ mod tests {
     fn a_line_without_an_end_is_not_read_to_its_end() {
         let mut endless = BufReader::new(io::repeat(b'x'));
         let mut line = Vec::new();
-        let error = read_line(&mut endless, &mut line).unwrap_err();
+        let error = read_line(&mut endless, &mut line, 0).unwrap_err();
         assert!(error.to_string().contains("longer than 8 MiB"), "{error}");
         assert!(line.capacity() as u64 <= 2 * LONGEST_LINE_BYTES);
+        // Each of a thousand agents has written 15 kB of a joined interval.
+        let mut joined = vec![b'x'; 15_000_000];
+        joined.push(b'\n');
+        assert_eq!(read_line(&mut joined.as_slice(), &mut line, 1_000).unwrap(), joined.len());
     }
 }

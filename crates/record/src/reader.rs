@@ -46,7 +46,7 @@ impl RunReader {
         let mut input = input::open(&path, 0..u64::MAX)
             .map_err(|source| ReadError::Open { path: path.clone(), source })?;
         let mut line = Vec::new();
-        match read_line(&mut input, &mut line) {
+        match read_line(&mut input, &mut line, 0) {
             Ok(0) => return Err(ReadError::Empty { path }),
             Ok(_) => {}
             Err(source) => return Err(ReadError::Read { path, line: 1, source }),
@@ -154,7 +154,7 @@ impl RunReader {
     fn read(&mut self) -> Result<Option<Line>, ReadError> {
         loop {
             self.number = self.number.saturating_add(1);
-            let read = read_line(&mut self.input, &mut self.line);
+            let read = read_line(&mut self.input, &mut self.line, self.header.agents.len());
             let length = read.map_err(|source| ReadError::Read {
                 path: self.path.clone(),
                 line: self.number,

@@ -41,7 +41,7 @@ impl ImportedRun {
             Metric::Queries(QueryCount::Lost) => share(result, |queries, answered| queries - answered),
             Metric::Queries(QueryCount::Answered) => share(result, |_, answered| answered),
             Metric::Responses(ResponseCount::Rcode(_)) => return rcode(result, &metric.name),
-            Metric::AnsweredRate => rate(result),
+            Metric::AnsweredRate => result.answered_qps.map(OfRun::exact),
             Metric::SentRate => result.sent_qps.map(OfRun::exact),
             Metric::Duration(which, figure) if is_counted(which, result) => return latency(result, figure),
             _ => None,
@@ -50,19 +50,11 @@ impl ImportedRun {
     }
 }
 
-/// A share of the queries that ended. What the program itself did not send would have been answered.
+/// A share of the queries that ended.
 fn share(result: &Imported, part: fn(u64, u64) -> u64) -> Option<OfRun> {
     let (queries, answered) = (result.queries.filter(|queries| *queries > 0)?, result.answered?);
     let of = |answered: u64| part(queries, answered) as f64 / queries as f64;
-    let answered = answered.min(queries);
-    let without_ours = of((answered + result.discarded).min(queries));
-    Some(OfRun { without_ours, whole: queries, ..OfRun::exact(of(answered)) })
-}
-
-fn rate(result: &Imported) -> Option<OfRun> {
-    let (rate, answered) = (result.answered_qps?, result.answered?);
-    let more = if answered == 0 { 0.0 } else { result.discarded as f64 / answered as f64 };
-    Some(OfRun { without_ours: rate * (1.0 + more), ..OfRun::exact(rate) })
+    Some(OfRun { whole: queries, ..OfRun::exact(of(answered.min(queries))) })
 }
 
 /// The share of the responses with an RCODE, of this name in a metric.
@@ -117,24 +109,13 @@ fn quantile(result: &Imported, q: f64) -> Result<OfRun, Missing> {
         }
         Latencies::Counted(counted) => {
             has_enough(counted.count())?;
-            let at = |left_out| counted.quantile(q, left_out).ok_or(Missing::TooFew);
-            let lowest_ns = |ends| match ends {
-                Ends::Between { from_ns, .. } => from_ns,
-                Ends::BeyondTimeout { timeout_ns } => timeout_ns,
-            };
-            let figure = match at(0)? {
+            Ok(match counted.quantile(q).ok_or(Missing::TooFew)? {
                 Ends::Between { from_ns, to_ns } => OfRun::rounded(from_ns, to_ns),
                 Ends::BeyondTimeout { timeout_ns } => OfRun {
                     figure: Figure { value: timeout_ns, beyond_timeout: true },
                     ..OfRun::exact(timeout_ns)
                 },
-            };
-            match result.discarded {
-                0 => Ok(figure),
-                discarded => {
-                    Ok(OfRun { without_ours: lowest_ns(at(discarded)?), is_rounded: false, ..figure })
-                }
-            }
+            })
         }
     }
 }

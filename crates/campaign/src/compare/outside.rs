@@ -301,18 +301,17 @@ fn a_result_beside_our_runs_is_compared_by_the_service_time_and_what_it_lacks_is
 }
 
 #[test]
-fn what_shotgun_did_not_send_is_not_the_servers() {
+fn the_lines_of_shotgun_have_its_loss_and_its_percentiles() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/src/import/samples/shotgun-dns-metrics.ndjson");
     let result = import(&path).unwrap().unwrap();
     let run = ImportedRun { label: "s".into(), path, result };
     let figure = |name: &str| run.figure(&ComparedMetric::parse(name).unwrap());
     let loss = figure("loss").unwrap();
-    assert!((loss.figure.value - 0.03).abs() < 1e-12 && (loss.without_ours - 0.02).abs() < 1e-12, "{loss:?}");
+    assert!((loss.figure.value - 0.03).abs() < 1e-12 && loss.without_ours == loss.figure.value, "{loss:?}");
     assert_eq!(loss.whole, 1_000);
-    // Of 1,000 the 975th is unanswered, of 990 the 966th is between 50 and 100 ms.
-    let tail = figure("p97.5").unwrap();
-    assert!(tail.figure.beyond_timeout && tail.without_ours == 5e7 && !tail.is_rounded, "{tail:?}");
+    // Of 1,000 the 975th is unanswered.
+    assert!(figure("p97.5").unwrap().figure.beyond_timeout);
     let nxdomain = figure("nxdomain").unwrap();
     assert!((nxdomain.figure.value - 70.0 / 970.0).abs() < 1e-12);
     assert_eq!(figure("p99.9"), Err(Missing::TooFew));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use dnsdyno_record::Interval;
 
-use crate::figures::Connections;
+use crate::figures::{Connections, in_time};
 use crate::resperf::settings::{Points, RampAndHold};
 
 /// The points of a run so far.
@@ -49,11 +49,12 @@ impl Plot {
             self.counted.resize(number + 1, Point::default());
         }
         let (point, tally) = (&mut self.counted[number], &interval.tally);
-        let is_failure = |rcode: u16| !matches!(rcode & 0xF, NOERROR | NXDOMAIN);
+        let is_failure = |rcode: &usize| !matches!(*rcode, NOERROR | NXDOMAIN);
         point.queries += tally.lateness.count();
         point.responses += tally.ends.answered;
+        let by_rcode = in_time(tally).into_iter().enumerate();
         point.failures +=
-            tally.rcodes.iter().filter(|(rcode, _)| is_failure(*rcode)).map(|(_, count)| count).sum::<u64>();
+            by_rcode.filter(|(rcode, _)| is_failure(rcode)).map(|(_, count)| count).sum::<u64>();
         point.latency_ns += tally.service.exact().map_or(0, |exact| exact.sum_ns);
         if let Some(connections) = interval.arrivals.connections.as_deref().map(Connections::of) {
             point.connections += connections.latency.count;
@@ -119,8 +120,8 @@ const HEADER: &str = "# time target_qps actual_qps responses_per_sec failures_pe
                       conn_avg_latency\n";
 
 const SECOND_NS: f64 = 1e9;
-const NOERROR: u16 = 0;
-const NXDOMAIN: u16 = 3;
+const NOERROR: usize = 0;
+const NXDOMAIN: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -185,6 +186,20 @@ mod tests {
                 "  1.750   100.00   100.00    90.00     0.00 0.002000     0.00 0.000000",
             ]
         );
+    }
+
+    #[test]
+    fn an_answer_that_came_late_or_was_wrong_is_no_failure() {
+        let mut late = interval(0, 12, 6, 2);
+        late.tally.rcodes.add(2, 4);
+        late.tally.rcodes_late_or_wrong.add(2, 4);
+        // BADVERS is NOERROR in the header, as resperf sees it.
+        late.tally.rcodes.add(16, 1);
+        let mut plot = Plot::new(POINTS);
+        plot.add(&late);
+        let file = plot.file(&LOAD);
+        let columns: Vec<&str> = file.lines().nth(1).unwrap().split_whitespace().collect();
+        assert_eq!(columns[3..5], ["12.00", "12.00"]);
     }
 
     #[test]

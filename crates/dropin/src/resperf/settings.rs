@@ -244,6 +244,14 @@ mod tests {
     }
 
     #[test]
+    fn more_sockets_than_there_are_ports_are_refused_when_the_addresses_are_checked() {
+        let settings = settings("resperf -C 4294967295 -x 65535").unwrap();
+        assert_eq!(settings.draft.local_ports.as_deref(), Some("65535..4295032829"));
+        let check = settings.addresses.check(settings.network.mode, settings.clients);
+        assert_eq!(check, Err(fatal("port 65536 out of range")));
+    }
+
+    #[test]
     fn mistakes_are_told_in_the_order_of_the_original() {
         let refusal = |line: &str| settings(line).unwrap_err();
         assert_eq!(

@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | time | middle of the bucket, s | middle of the interval |
 //! | target_qps, actual_qps | to be sent, and sent | asked (0 in a closed loop), and sent |
-//! | responses_per_sec | responses to the queries of the bucket | the same, in time or late |
-//! | failures_per_sec | RCODE other than NOERROR and NXDOMAIN | the same |
+//! | responses_per_sec | responses to the queries of the bucket | the same, if they were in time, and right |
+//! | failures_per_sec | those with another RCODE in the header than NOERROR and NXDOMAIN | the same |
 //! | avg_latency | from the sending, s | average service time, which is from the sending too |
 //! | connections, conn_avg_latency | established, and until the handshake is done | the same |
 
 use std::io::Write;
 
-use dnsdyno_measure::{Arrivals, Histogram, Tally};
+use dnsdyno_measure::{Arrivals, Histogram, Rcodes, Tally};
 use dnsdyno_record::Header;
 use dnsdyno_record::figures::{rate_qps, sent};
 
@@ -48,7 +48,7 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
             "{time_s:7.3} {:8.2} {:8.2} {:8.2} {:8.2} {:8.6} {:8.2} {connect_s:8.6}",
             interval.asked_qps * lasted,
             per_second(sent(tally)),
-            per_second(tally.ends.answered + tally.ends.answered_late),
+            per_second(tally.ends.answered),
             per_second(failures(tally)),
             mean_s(&tally.service),
             per_second(connections),
@@ -57,8 +57,11 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
     Ok(())
 }
 
+/// The responses in time with such an RCODE in the header. A tally counts those that came late, or were wrong, too.
 fn failures(tally: &Tally) -> u64 {
-    tally.rcodes.iter().filter(|(code, _)| !matches!(*code, NOERROR | NXDOMAIN)).map(|(_, count)| count).sum()
+    let is_failure = |(code, _): &(u16, u64)| !matches!(*code & 0xF, NOERROR | NXDOMAIN);
+    let sum = |rcodes: &Rcodes| rcodes.iter().filter(is_failure).map(|(_, count)| count).sum::<u64>();
+    sum(&tally.rcodes).saturating_sub(sum(&tally.rcodes_late_or_wrong))
 }
 
 /// The connections established, and how long they took: over TLS with the handshake. A QUIC connection is established
@@ -111,6 +114,19 @@ mod tests {
         let lines = lines(&run);
         assert_eq!(lines[0], [0.5, 2_000.0, 2_000.0, 2_000.0, 0.0, 0.000_895, 0.0, 0.0]);
         assert_eq!(lines[1][..5], [1.5, 4_000.0, 4_000.0, 3_900.0, 40.0]);
+    }
+
+    #[test]
+    fn responses_and_failures_are_those_in_time_by_the_rcode_in_the_header() {
+        let mut second = sample::second(0, 2_000, 500);
+        (second.tally.ends.timed_out, second.tally.ends.answered_late) = (200, 200);
+        second.tally.ends.answered_wrong = 100;
+        second.tally.rcodes.add(2, 300 + 40);
+        second.tally.rcodes_late_or_wrong.add(2, 300);
+        // BADVERS is NOERROR in the header.
+        second.tally.rcodes.add(16, 5);
+        let lines = lines(&sample::recorded(&sample::header(), &[second]));
+        assert_eq!(lines[0][..5], [0.5, 2_000.0, 2_000.0, 1_500.0, 40.0]);
     }
 
     #[test]

@@ -78,9 +78,9 @@ impl Counted {
         (count > 0).then(|| (sum(|bucket| bucket.from_ns), sum(|bucket| bucket.to_ns)))
     }
 
-    /// The quantile `q` by nearest rank, if so many of the unanswered are left out; `None` of no query.
-    pub fn quantile(&self, q: f64, left_out: u64) -> Option<Ends> {
-        let count = self.count().saturating_sub(left_out.min(self.unanswered));
+    /// The quantile `q` by nearest rank; `None` of no query.
+    pub fn quantile(&self, q: f64) -> Option<Ends> {
+        let count = self.count();
         if count == 0 {
             return None;
         }

@@ -16,19 +16,20 @@ struct Header {
     generator_version: Option<String>,
     #[serde(default)]
     generator_params: Vec<String>,
+    #[serde(default = "nanoseconds")]
     time_units_per_sec: f64,
     timeout: Option<f64>,
     latency_bucket_boundaries: Option<Vec<f64>>,
 }
 
+/// Its `discarded` is not read. What Shotgun discards are mostly packets that it does not count as queries, and other
+/// programs mean other things with it.
 #[derive(Deserialize)]
 struct Sum {
     since: f64,
     until: f64,
     queries: u64,
     responses: u64,
-    #[serde(default)]
-    discarded: u64,
     response_rcodes: Option<BTreeMap<String, u64>>,
     response_latency: Option<Latency>,
 }
@@ -82,7 +83,6 @@ pub(super) fn parse(text: &str) -> Result<Imported, String> {
         started_unix_ns: Some((sum.since * unit_ns) as u64).filter(|ns| *ns > 0),
         queries: Some(sum.queries),
         answered: Some(sum.responses),
-        discarded: sum.discarded.min(unanswered),
         sent_qps: rate(sum.queries),
         answered_qps: rate(sum.responses),
         average_ns: average.map(|avg| avg * unit_ns).filter(|_| sum.responses > 0),
@@ -97,9 +97,10 @@ fn latencies(header: &Header, latency: &Latency, unanswered: u64) -> Result<Late
     let unit_ns = 1e9 / header.time_units_per_sec;
     // Where the timeout is not known, a percentile beyond it would be invented.
     let Some(timeout) = header.timeout else { return Ok(Latencies::None) };
-    // The schema has it in seconds, Shotgun writes it in its units.
+    // The schema has it in seconds. Shotgun writes it in its units, and so does dnsperf: no timeout is an hour.
     let is_shotgun = header.generator.as_deref() == Some("shotgun");
-    let timeout_ns = timeout * if is_shotgun { unit_ns } else { 1e9 };
+    let is_in_units = is_shotgun || timeout >= header.time_units_per_sec.min(HOUR_S);
+    let timeout_ns = timeout * if is_in_units { unit_ns } else { 1e9 };
     let bucket = |(from, to, count): (f64, f64, u64)| CountedBucket {
         from_ns: from * unit_ns,
         to_ns: to * unit_ns,
@@ -120,7 +121,9 @@ fn latencies(header: &Header, latency: &Latency, unanswered: u64) -> Result<Late
 /// The parameters of replay.py, without the server, the place of the results and the folder of the capture.
 fn asked(words: &[String]) -> Option<String> {
     let mut kept = Vec::new();
-    let mut words = words.iter().skip(1);
+    // Of Shotgun, the first is the program.
+    let has_program = words.first().is_some_and(|first| !first.starts_with('-'));
+    let mut words = words.iter().skip(usize::from(has_program));
     while let Some(word) = words.next() {
         match word.as_str() {
             "-s" | "--server" | "-O" | "--outdir" | "-b" | "--bind-net" => _ = words.next(),
@@ -133,3 +136,10 @@ fn asked(words: &[String]) -> Option<String> {
     }
     Some(kept.join(" ")).filter(|asked| !asked.is_empty())
 }
+
+/// The unit of the schema, which does not require that a header has one.
+fn nanoseconds() -> f64 {
+    1e9
+}
+
+const HOUR_S: f64 = 3_600.0;

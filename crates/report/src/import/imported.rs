@@ -24,8 +24,6 @@ pub struct Imported {
     pub queries: Option<u64>,
     /// Those of them that were answered in time.
     pub answered: Option<u64>,
-    /// Those of the others that the program itself did not send.
-    pub discarded: u64,
     /// Queries sent per second.
     pub sent_qps: Option<f64>,
     /// Queries answered per second.
@@ -61,7 +59,6 @@ impl Imported {
             latency_from,
             queries: None,
             answered: None,
-            discarded: 0,
             sent_qps: None,
             answered_qps: None,
             average_ns: None,

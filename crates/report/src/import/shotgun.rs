@@ -1,7 +1,8 @@
 //! The JSON of DNS Shotgun, version 20200527: one object, with a count of latencies for each millisecond.
 //!
 //! Shotgun counts from the instant at which a client wants to send a request, as the response time does. Requests
-//! without an answer are in the last count of the latencies.
+//! without an answer are in the last count of the latencies, and so are packets that were discarded as malformed, which
+//! are no requests.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ use super::imported::{Imported, Latencies};
 struct Shotgun {
     version: u64,
     timeout_ms: u64,
+    #[serde(default)]
+    discarded: u64,
     stats_sum: Sum,
 }
 
@@ -49,16 +52,20 @@ pub(super) fn parse(text: &str) -> Result<Imported, String> {
         return Err("it has more answers than requests, or no latencies: the file is damaged".to_owned());
     }
     let last = sum.latency.len() - 1;
+    // A latency is the difference of two instants of its event loop, each cut to whole milliseconds.
     let bucket = |(ms, count): (usize, &u64)| CountedBucket {
-        from_ns: ms as f64 * NS_PER_MS,
+        from_ns: ms.saturating_sub(1) as f64 * NS_PER_MS,
         to_ns: (ms + 1) as f64 * NS_PER_MS,
         count: *count,
     };
     let buckets = sum.latency[..last].iter().enumerate().map(bucket).collect();
-    let counted = Counted::new(buckets, sum.latency[last], shotgun.timeout_ms as f64 * NS_PER_MS)?;
-    if counted.answered() > sum.answers {
-        return Err("its latencies are more than its answers: the file is damaged".to_owned());
+    let before_timeout = sum.latency[..last].iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    let unanswered = sum.requests.saturating_sub(before_timeout);
+    let surplus = sum.latency[last].saturating_sub(unanswered);
+    if before_timeout > sum.answers || surplus > shotgun.discarded {
+        return Err("its latencies are more than its answers or requests: the file is damaged".to_owned());
     }
+    let counted = Counted::new(buckets, unanswered, shotgun.timeout_ms as f64 * NS_PER_MS)?;
     let seconds = sum.until_ms.saturating_sub(sum.since_ms) as f64 / 1e3;
     let rate = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
     let rcode = |(name, count): (&String, &Value)| {
