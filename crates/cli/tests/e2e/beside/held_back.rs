@@ -30,6 +30,18 @@ fn a_rate_that_a_window_held_back_is_that_of_the_time_until_all_was_sent() {
 }
 
 #[test]
+fn a_window_that_alone_has_set_the_rate_is_told_from_a_limit_that_was_reached() {
+    let work = Workplace::with_queries();
+    let server = responder(limited_to("400"));
+    let window = |limit: u32| {
+        let words = format!("--outstanding 10 --rate-limit {limit} --for 2s -o to-{limit}");
+        work.dnsdyno(&format!("run -s {} -d q.txt {words}", server.address())).gives(0);
+        work.record(&format!("to-{limit}")).sum.unwrap().evidence.window
+    };
+    assert_eq!((window(10_000), window(100)), (10, 0));
+}
+
+#[test]
 fn a_step_of_three_seconds_and_a_ramp_beyond_the_limit_of_the_server_are_not_held() {
     let work = Workplace::with_queries();
     let server = responder(limited_to("800"));
