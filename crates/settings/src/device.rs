@@ -13,7 +13,7 @@
 
 use std::process::Command;
 
-use dnsdyno_servers::tuning::DeviceGroup;
+use dnsdyno_servers::tuning::{DeviceGroup, pairs_to_set};
 use dnsdyno_sys::programs::search_path;
 use dnsdyno_text::safe;
 
@@ -22,6 +22,7 @@ use crate::error::HostError;
 /// A setting of an interface; `None` where there is no such interface, or where it does not have the setting.
 pub(crate) fn read(interface: &str, group: DeviceGroup, key: &str) -> Result<Option<String>, HostError> {
     match ethtool(&[group.option_to_show(), interface])? {
+        Ok(text) if group == DeviceGroup::Feature && is_fixed(&text, key) => Err(HostError::Fixed),
         Ok(text) => Ok(value_in(&text, group, key)),
         Err(said) if MEANS_MISSING.iter().any(|words| said.contains(words)) => Ok(None),
         Err(said) => Err(HostError::Tool(said)),
@@ -53,18 +54,6 @@ fn ethtool(arguments: &[&str]) -> Result<Result<String, String>, HostError> {
         true => Ok(text(&output.stdout)),
         false => Err(safe(text(&output.stderr).trim())),
     })
-}
-
-/// The arguments that set a value as [`value_in`] gives it. `None` where it is none.
-fn pairs_to_set<'a>(key: &'a str, value: &'a str) -> Option<Vec<&'a str>> {
-    let words: Vec<&str> = value.split_ascii_whitespace().collect();
-    let pairs = match words.as_slice() {
-        [word] => vec![key, *word],
-        [_, "[requested", word] => vec![key, word.strip_suffix(']')?],
-        several if !several.is_empty() && several.len() % 2 == 0 => several.to_vec(),
-        _ => return None,
-    };
-    pairs.iter().all(|word| !word.starts_with('-')).then_some(pairs)
 }
 
 fn value_in(text: &str, group: DeviceGroup, key: &str) -> Option<String> {
@@ -133,17 +122,27 @@ impl<'a> Feature<'a> {
     }
 }
 
-/// The value of a feature. Of one that is made of several, which do not all have its value, these with theirs:
-/// setting it to `on` or `off` would set them all.
-fn feature_in(text: &str, key: &str) -> Option<String> {
+/// A feature, and those that it is made of.
+fn feature_of<'a>(text: &'a str, key: &str) -> Option<(Feature<'a>, Vec<Feature<'a>>)> {
     let name = FEATURES.iter().find(|(short, _)| *short == key).map_or(key, |(_, name)| name);
     let mut features = text.lines().filter_map(Feature::parse);
     let feature = features.find(|feature| feature.name == name)?;
-    if feature.is_part {
-        return Some(feature.value());
-    }
-    let parts = features.take_while(|part| part.is_part).filter(|part| !part.is_fixed);
-    let parts: Vec<Feature<'_>> = parts.collect();
+    let parts = features.take_while(|part| part.is_part && !feature.is_part).collect();
+    Some((feature, parts))
+}
+
+/// Whether the driver does not let a feature be changed, nor any of those that it is made of.
+fn is_fixed(text: &str, key: &str) -> bool {
+    feature_of(text, key).is_some_and(|(feature, parts)| {
+        feature.is_fixed || !parts.is_empty() && parts.iter().all(|part| part.is_fixed)
+    })
+}
+
+/// The value of a feature. Of one that is made of several, which do not all have its value, these with theirs:
+/// setting it to `on` or `off` would set them all.
+fn feature_in(text: &str, key: &str) -> Option<String> {
+    let (feature, parts) = feature_of(text, key)?;
+    let parts: Vec<Feature<'_>> = parts.into_iter().filter(|part| !part.is_fixed).collect();
     if parts.iter().all(|part| part.requested.is_none() && part.is == feature.is) {
         return Some(feature.value());
     }
@@ -210,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn a_feature_that_is_fixed_is_known() {
+        let text = format!("{FEATURES_OF_ONE}rx-vlan-offload: off\n\ta: off [fixed]\n\tb: on [fixed]\n");
+        let fixed = ["rx", "tx-checksum-ipv4", "rxvlan", "a"];
+        assert!(fixed.iter().all(|key| is_fixed(&text, key)));
+        let free = ["tx", "tx-checksum-sctp", "sg", "gro", "lro", "nosuch"];
+        assert!(!free.iter().any(|key| is_fixed(&text, key)));
+    }
+
+    #[test]
     fn features_have_short_and_long_names_and_parts() {
         let keys = ["rx", "gro", "generic-receive-offload", "lro", "tx", "tx-checksum-sctp", "ntuple"];
         let values = keys.map(|key| value(FEATURES_OF_ONE, DeviceGroup::Feature, key));
@@ -219,15 +227,5 @@ mod tests {
         assert_eq!(mixed, "tx-scatter-gather on tx-scatter-gather-fraglist off");
         let mixed = value(FEATURES_OF_ONE, DeviceGroup::Feature, "tso");
         assert_eq!(mixed, "tx-tcp-segmentation on tx-tcp-ecn off");
-    }
-
-    #[test]
-    fn what_is_set_is_what_was_read() {
-        assert_eq!(pairs_to_set("rx", "512").unwrap(), ["rx", "512"]);
-        assert_eq!(pairs_to_set("lro", "off [requested on]").unwrap(), ["lro", "on"]);
-        assert_eq!(pairs_to_set("sg", "a on b off").unwrap(), ["a", "on", "b", "off"]);
-        for value in ["", "1 2 3", "-1", "a -b"] {
-            assert_eq!(pairs_to_set("rx", value), None, "{value}");
-        }
     }
 }

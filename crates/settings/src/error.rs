@@ -44,6 +44,9 @@ pub enum KeeperError {
     /// The value cannot be read or written, or the command cannot be started; nothing was changed by it.
     #[error("{0}")]
     Refused(String),
+    /// The keeper has no journal any more, and changes nothing without it.
+    #[error("{0}")]
+    NoJournal(String),
 }
 
 /// Why this process cannot be a keeper. Nothing was changed.
@@ -98,6 +101,8 @@ pub(crate) enum HostError {
     Attribute { name: String, source: io::Error },
     #[error("ethtool cannot be started: {0}; install the package ethtool on this host")]
     NoTool(io::Error),
+    #[error("the driver of the card does not let it be changed (ethtool -k: [fixed])")]
+    Fixed,
     #[error("ethtool says: {0}")]
     Tool(String),
     #[error("/sys of its network namespace cannot be seen: this needs root and Linux 5.2")]

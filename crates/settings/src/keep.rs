@@ -17,7 +17,7 @@ use signal_hook::iterator::Signals;
 
 use crate::changes::Changes;
 use crate::command;
-use crate::error::KeepError;
+use crate::error::{KeepError, Refusal};
 use crate::host::{Host, ThisHost};
 use crate::item::Item;
 use crate::journal::make_folder;
@@ -171,6 +171,7 @@ impl Attending {
                 self.needs_restart |= is_file(&item);
                 match self.changes.write(&mut self.host, &item, &value) {
                     Ok(written) => Answer::Written(written),
+                    Err(refusal @ Refusal::Journal(_)) => Answer::NoJournal(format!("{item}: {refusal}")),
                     Err(refusal) => Answer::Refused(format!("{item}: {refusal}")),
                 }
             }

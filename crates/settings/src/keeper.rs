@@ -122,6 +122,7 @@ impl Keeper {
         }
         match self.answers.recv_timeout(within) {
             Ok(Answer::Refused(why)) => Err(KeeperError::Refused(why)),
+            Ok(Answer::NoJournal(why)) => Err(KeeperError::NoJournal(why)),
             Ok(answer) => Ok(answer),
             Err(RecvTimeoutError::Timeout) => {
                 Err(self.lost(&format!("no answer within {} s", within.as_secs())))

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   client                                              keeper
-//!                                        ◄──  {"greeting": {"protocol": 1, "restored": []}}
+//!                                        ◄──  {"greeting": {"protocol": 2, "restored": []}}
 //!   {"write": {"item": …, "value": "1"}} ──►  journal, write, journal
 //!                                        ◄──  {"written": {"old": "0", "became": "1"}}
 //!   "alive"                              ──►  (each 5 s; no answer)
@@ -40,12 +40,17 @@ pub(crate) enum Request {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
-    Greeting { protocol: u32, restored: Vec<Restored> },
+    Greeting {
+        protocol: u32,
+        restored: Vec<Restored>,
+    },
     Value(Option<String>),
     Written(Written),
     Ended(CommandEnd),
     Undone(Vec<Restored>),
     Refused(String),
+    /// A write that was refused because the journal cannot be written.
+    NoJournal(String),
 }
 
 /// A value that was written.
@@ -74,4 +79,4 @@ pub struct CommandEnd {
 }
 
 /// The version of these messages. A client does not use a keeper of another one.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;

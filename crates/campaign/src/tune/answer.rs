@@ -29,6 +29,13 @@ pub enum Verdict {
         /// 0.03 is 3 %.
         beyond: Option<f64>,
     },
+    /// These changes gained on the way, and too few pairs of trials count to confirm it.
+    NotConfirmed {
+        /// The parameters and their values, by number.
+        changes: Changes,
+        /// How many pairs count, and why the others do not.
+        why: String,
+    },
     /// The server answers all of the load as it is: no change can show a gain.
     NotOverloaded,
     /// The server does not run, or none of its trials counts, without any change.
@@ -103,6 +110,12 @@ pub enum RowState {
     NoEffectPossible,
     /// The server does not run with it.
     Fails(String),
+    /// It gained on the way, and too few trials count to confirm it.
+    NotConfirmed,
+    /// None of its trials counts, for this reason.
+    Doubtful(String),
+    /// The host does not take its values, for this reason.
+    NotSet(String),
     /// The night ended before its turn.
     NotTried,
 }

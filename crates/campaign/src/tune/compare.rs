@@ -8,7 +8,7 @@
 //! What changes on the host in the course of a night changes base and neighbour alike.
 
 use super::confidence::{center, interval, noise};
-use super::night::{Changes, Phase, Trial};
+use super::night::{Changes, Phase, Trial, Without};
 
 /// A comparison of some changes, each on top of what is changed already.
 #[derive(Clone, Debug)]
@@ -35,8 +35,8 @@ pub(super) struct Arm {
     /// Each against the trials of the base around it, in logarithms.
     pub(super) differences: Vec<f64>,
     pub(super) is_alive: bool,
-    /// Why the server does not run with it.
-    pub(super) failed: Option<String>,
+    /// Why the server does not run with it, or why its trials do not count.
+    pub(super) without: Option<Without>,
 }
 
 /// How far a comparison has come.
@@ -44,13 +44,13 @@ pub(super) enum Compared {
     GoesOn,
     /// The number of the arm that gains, if one does.
     Ended(Option<usize>),
-    /// The base did not run any more.
+    /// The base did not run any more, or its trials do not count.
     NoBase(String),
 }
 
 impl Arm {
     pub(super) fn new(parameter: usize, value: usize) -> Arm {
-        Arm { parameter, value, differences: Vec::new(), is_alive: true, failed: None }
+        Arm { parameter, value, differences: Vec::new(), is_alive: true, without: None }
     }
 }
 
@@ -76,8 +76,16 @@ impl Compare {
         Trial { changes, phase: Phase::Compare, why }
     }
 
-    /// Takes the figure of the last trial, in logarithms, or the reason why the server does not run.
-    pub(super) fn learn(&mut self, figure: Result<f64, String>) -> Compared {
+    /// Leaves a parameter out that cannot be set.
+    pub(super) fn leave_out(&mut self, parameter: usize) -> Compared {
+        let of_it = self.arms.iter_mut().filter(|arm| arm.parameter == parameter);
+        of_it.for_each(|arm| arm.is_alive = false);
+        // Its trial was not made; where the base is next, that trial goes on.
+        if self.is_base_next() { Compared::GoesOn } else { self.go_on(self.at) }
+    }
+
+    /// Takes the figure of the last trial, in logarithms, or the reason why there is none.
+    pub(super) fn learn(&mut self, figure: Result<f64, Without>) -> Compared {
         match (self.is_base_next(), figure) {
             (true, Ok(figure)) => {
                 if let (Some(before), Some(waits)) = (self.before, self.waits.take()) {
@@ -93,14 +101,14 @@ impl Compare {
                 self.before = Some(figure);
                 self.go_on(0)
             }
-            (true, Err(why)) => Compared::NoBase(why),
+            (true, Err(without)) => Compared::NoBase(without.why().to_owned()),
             (false, Ok(figure)) => {
                 self.waits = Some(figure);
                 Compared::GoesOn
             }
-            (false, Err(why)) => {
+            (false, Err(without)) => {
                 for arm in self.arms.iter_mut().skip(self.at).take(1) {
-                    (arm.is_alive, arm.failed) = (false, Some(why.clone()));
+                    (arm.is_alive, arm.without) = (false, Some(without.clone()));
                 }
                 self.go_on(self.at + 1)
             }

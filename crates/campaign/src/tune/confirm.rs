@@ -11,7 +11,7 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use super::night::{Changes, Night, Phase, Trial};
+use super::night::{Changes, Night, Phase, Trial, Without};
 use crate::statistics::{Shift, signed_rank};
 
 /// A confirmation of some changes.
@@ -26,6 +26,8 @@ pub(super) struct Confirm {
     least: f64,
     /// By block, then by cell: the figure in logarithms.
     blocks: Vec<Vec<Option<f64>>>,
+    /// Why the last trial without a figure has none.
+    without: Option<String>,
 }
 
 /// What is changed in a trial.
@@ -64,7 +66,7 @@ impl Confirm {
         }
         let seed = night.seed.wrapping_add(round.wrapping_mul(ODD));
         let (pairs, least) = (night.pairs.max(super::night::FEWEST_PAIRS), night.smallest_gain.ln_1p());
-        Confirm { parts, cells, pairs, seed, least, blocks: Vec::new() }
+        Confirm { parts, cells, pairs, seed, least, blocks: Vec::new(), without: None }
     }
 
     /// Trials of such a confirmation of so many parts.
@@ -90,15 +92,18 @@ impl Confirm {
         Some(Trial { changes, phase: Phase::Confirm, why })
     }
 
-    /// Takes the figure of the last trial, in logarithms; `None` where it was given up.
-    pub(super) fn learn(&mut self, figure: Option<f64>) {
+    /// Takes the figure of the last trial, in logarithms, or the reason why it was given up.
+    pub(super) fn learn(&mut self, figure: Result<f64, Without>) {
         let Some((block, _)) = self.place() else { return };
+        if let Err(without) = &figure {
+            self.without = Some(without.why().to_owned());
+        }
         if self.blocks.len() <= block {
             self.blocks.push(Vec::new());
         }
         if let Some(figures) = self.blocks.get_mut(block) {
             // In the order in which they are made, which is that of `order`.
-            figures.push(figure);
+            figures.push(figure.ok());
         }
     }
 
@@ -130,15 +135,29 @@ impl Confirm {
         Confirmed { whole, adds, alone, matter }
     }
 
+    /// Why a gain of all parts together, which was seen before, may be there although it was not confirmed: pairs are
+    /// missing, and those that are there do not exclude it. `None` where they do.
+    pub(super) fn not_confirmed(&self) -> Option<String> {
+        let differences = self.differences(Cell::All, Cell::Base);
+        let whole = signed_rank::of_pairs(&differences, LEVEL);
+        let is_excluded =
+            whole.and_then(|whole| whole.interval).is_some_and(|interval| interval.to < self.least);
+        let why =
+            self.without.as_ref().filter(|_| !is_excluded && differences.len() < self.pairs as usize)?;
+        Some(format!("of {} pairs of trials {} count: {why}", self.pairs, differences.len()))
+    }
+
     /// The difference between two cells over the blocks that have both.
     fn difference(&self, cell: Cell, from: Cell, level: f64) -> Option<Shift> {
+        signed_rank::of_pairs(&self.differences(cell, from), level)
+    }
+
+    fn differences(&self, cell: Cell, from: Cell) -> Vec<f64> {
         let of = |block: usize, cell: Cell| {
             let at = self.order(block).into_iter().position(|of| self.cells.get(of) == Some(&cell))?;
             *self.blocks.get(block)?.get(at)?
         };
-        let differences: Vec<f64> =
-            (0..self.blocks.len()).filter_map(|block| Some(of(block, cell)? - of(block, from)?)).collect();
-        signed_rank::of_pairs(&differences, level)
+        (0..self.blocks.len()).filter_map(|block| Some(of(block, cell)? - of(block, from)?)).collect()
     }
 
     /// The block and the cell of the next trial.

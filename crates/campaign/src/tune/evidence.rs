@@ -2,8 +2,8 @@
 //! they act have moved.
 
 use dnsdyno_measure::{PERCENTILES, Samples, Side, Watched, WatchedKind};
-use dnsdyno_record::Digest;
 use dnsdyno_record::figures::rate_qps;
+use dnsdyno_record::{Digest, Headline};
 use dnsdyno_servers::tuning::{Sign, SignMeasure, SignSource};
 
 use super::night::Figures;
@@ -42,11 +42,14 @@ impl Judge {
         }
     }
 
-    /// What is to rise: answers per second, or 1 / seconds. `None` where the record does not have it.
-    fn gain(self, run: &Digest) -> Option<f64> {
+    /// What is to rise: answers per second, without those of `errors`, or 1 / seconds. `None` where the record does
+    /// not have it.
+    fn gain(self, run: &Digest, errors: u64) -> Option<f64> {
         match self {
             // Trials have one length, so that one of less than a second may be judged too.
-            Judge::Answered => Some(rate_qps(run.tally().ends.answered, run.sending_ns())),
+            Judge::Answered => {
+                Some(rate_qps(run.tally().ends.answered.saturating_sub(errors), run.sending_ns()))
+            }
             Judge::Percentile(at) => {
                 let (.., q) = PERCENTILES.get(at)?;
                 Some(1e9 / (run.percentile(*q)?.upper.written(run.header.timeout_ns).ns.max(1)) as f64)
@@ -57,13 +60,15 @@ impl Judge {
 
 /// The figures of a trial, with whether the signs of each parameter have moved, or may have: where a source of one was
 /// not watched. `named` gives the value of another parameter of the server, by its name. `None` where the record does
-/// not have the figure.
+/// not have the figure. `errors_count` = an answer that says that the server has failed is one as any other.
 pub fn figures(
     run: &Digest,
     judge: Judge,
+    errors_count: bool,
     parameters: &[Acting<'_>],
     named: impl Fn(&str) -> Option<u64>,
 ) -> Option<Figures> {
+    let errors = if errors_count { 0 } else { errors(run) };
     let shown = |parameter: &Acting<'_>| -> Vec<Option<f64>> {
         parameter.signs.iter().map(|sign| shown(run, sign, parameter.value, &named)).collect()
     };
@@ -71,12 +76,27 @@ pub fn figures(
     let moved = |of: &Vec<Option<f64>>| of.is_empty() || of.iter().any(Option::is_some);
     let accounts_for = |of: &Vec<Option<f64>>| of.iter().flatten().copied().fold(0.0, f64::max);
     Some(Figures {
-        gain: judge.gain(run).filter(|gain| *gain > 0.0)?,
+        gain: judge.gain(run, errors).filter(|gain| *gain > 0.0)?,
         moved: signs.iter().map(moved).collect(),
         accounts_for: signs.iter().map(accounts_for).collect(),
-        is_saturated: judge == Judge::Answered && loss(run).is_none_or(|loss| loss < ALL_ANSWERED),
+        is_saturated: judge == Judge::Answered && has_answered_all(run, errors),
         memory_bytes: memory(run),
     })
+}
+
+/// Whether the server has answered all of a load that has a rate of its own. In a closed loop the load follows the
+/// server, which then answers all of any load.
+fn has_answered_all(run: &Digest, errors: u64) -> bool {
+    let is_few = |share: f64| share < ALL_ANSWERED;
+    let of_errors = errors as f64 / run.tally().ends.answered.max(1) as f64;
+    run.header.headline == Headline::Response && loss(run).is_none_or(is_few) && is_few(of_errors)
+}
+
+/// Answers in time that say that the server has failed.
+fn errors(run: &Digest) -> u64 {
+    let tally = run.tally();
+    let in_time = |code: &u16| tally.rcodes.of(*code).saturating_sub(tally.rcodes_late_or_wrong.of(*code));
+    ERRORS.iter().map(in_time).sum()
 }
 
 /// The sources of the server's side, of a kind.
@@ -152,6 +172,9 @@ fn memory(run: &Digest) -> Option<u64> {
 /// The resident memory of a process and its children.
 const MEMORY: &str = "memory_bytes";
 
+/// FORMERR, SERVFAIL, NOTIMP and REFUSED, as the runs of an experiment that do not count.
+const ERRORS: [u16; 4] = [1, 2, 4, 5];
+
 /// A loss below this is none: the server holds the load.
 const ALL_ANSWERED: f64 = 0.001;
 
@@ -194,7 +217,7 @@ mod tests {
         let signs = [Sign::try_from(sign.to_owned()).unwrap()];
         let acting = [Acting { signs: &signs, value }];
         let threads = |name: &str| (name == "threads").then_some(2);
-        figures(digest, Judge::Answered, &acting, threads).unwrap()
+        figures(digest, Judge::Answered, true, &acting, threads).unwrap()
     }
 
     #[test]
@@ -247,7 +270,7 @@ mod tests {
     #[test]
     fn the_figures_are_those_of_the_run() {
         let digest = watched(WatchedKind::Process, Side::Server, &[], &[("memory_bytes", 4096)]);
-        let of = |judge| figures(&digest, judge, &[], |_| None).unwrap();
+        let of = |judge| figures(&digest, judge, true, &[], |_| None).unwrap();
         let answered = of(Judge::Answered);
         let expected = digest.tally().ends.answered as f64 * 1e9 / digest.schedule_ns() as f64;
         assert_eq!(
@@ -258,5 +281,34 @@ mod tests {
         let p99 = of(Judge::of("p99").unwrap());
         assert!(!p99.is_saturated && p99.gain > 0.0);
         assert_eq!((Judge::of("p99").unwrap().word(), Judge::of("p98")), ("p99", None));
+    }
+
+    #[test]
+    fn answers_that_say_that_the_server_has_failed_are_no_gain() {
+        let mut digest = watched(WatchedKind::Process, Side::Server, &[], &[]);
+        let all = digest.tally().ends.answered;
+        let tally = &mut digest.sum.as_mut().unwrap().tally;
+        (tally.rcodes, tally.rcodes_late_or_wrong) = Default::default();
+        tally.rcodes.add(0, all / 4);
+        tally.rcodes.add(3, all / 4);
+        tally.rcodes.add(2, all / 2);
+        let of = |digest: &Digest, errors_count| {
+            let figures = figures(digest, Judge::Answered, errors_count, &[], |_| None);
+            figures.map(|figures| (figures.gain, figures.is_saturated))
+        };
+        let (counted, right) = (of(&digest, true).unwrap(), of(&digest, false).unwrap());
+        assert!((right.0 / counted.0 - 0.5).abs() < 0.01, "{right:?} {counted:?}");
+        assert_eq!((counted.1, right.1), (true, false), "half of it has no right answer");
+        digest.sum.as_mut().unwrap().tally.rcodes.add(5, all);
+        assert_eq!(of(&digest, false), None, "nothing is right");
+    }
+
+    #[test]
+    fn in_a_closed_loop_no_load_is_answered_whole() {
+        let mut digest = watched(WatchedKind::Process, Side::Server, &[], &[]);
+        let is_saturated = |digest: &Digest| seen(digest, "host a", None).is_saturated;
+        assert!(is_saturated(&digest));
+        digest.header.headline = Headline::Service;
+        assert!(!is_saturated(&digest));
     }
 }

@@ -41,6 +41,10 @@ pub(super) enum Effect {
     Behind(usize, [f64; 2]),
     /// The server does not start with it.
     Fails,
+    /// The host does not take its values.
+    NotSet,
+    /// No trial with it counts.
+    Doubtful,
 }
 
 impl World {
@@ -94,15 +98,22 @@ impl World {
                 Effect::Behind(other, factors) if steps > 0 => {
                     factor_of_all *= factors[usize::from(changes.contains_key(other))];
                 }
-                Effect::None { .. } | Effect::Behind(..) | Effect::Fails => {}
+                Effect::None { .. } | Effect::Behind(..) => {}
+                Effect::Fails | Effect::NotSet | Effect::Doubtful => {}
             }
         }
         through.min(speed) * factor_of_all
     }
 
-    fn trial(&mut self, changes: &Changes) -> Shown {
+    pub(super) fn trial(&mut self, changes: &Changes) -> Shown {
         if changes.keys().any(|at| self.effects[*at] == Effect::Fails) {
             return Shown::Failed("it says: unknown option".to_owned());
+        }
+        if let Some(at) = changes.keys().find(|at| self.effects[**at] == Effect::NotSet) {
+            return Shown::NotSet(vec![(*at, "it is fixed".to_owned())]);
+        }
+        if changes.keys().any(|at| self.effects[*at] == Effect::Doubtful) {
+            return Shown::Doubtful("the generator was the limit".to_owned());
         }
         self.made += 1;
         let truth = self.truth(changes);
@@ -114,8 +125,8 @@ impl World {
             |at: usize, capacities: &[f64]| capacities[changes.get(&at).map_or(0, |value| value + 1)];
         let moved = self.effects.iter().enumerate().map(|(at, effect)| match effect {
             Effect::None { moves } => *moves,
-            Effect::Factor(_) | Effect::Behind(..) | Effect::Fails => true,
             Effect::Stage(capacities) => capacity(at, capacities) <= truth,
+            _ => true,
         });
         // Of those that hold nothing up, one in ten says the same.
         let accounts_for = self.effects.iter().enumerate().map(|(at, effect)| match effect {
@@ -145,6 +156,7 @@ impl World {
             found_after.resize(found.max(found_after.len()), trials);
             match tuner.next() {
                 Next::Done(answer) => return (*answer, found_after),
+                Next::Disturbed(why) => panic!("{why}"),
                 Next::Trial(trial) => {
                     let shown = self.trial(&trial.changes);
                     tuner.learn(&shown, TRIAL_NS);

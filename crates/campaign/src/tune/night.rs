@@ -94,6 +94,24 @@ pub enum Shown {
     Doubtful(String),
     /// The server did not start, or did not answer, with these changes.
     Failed(String),
+    /// It was not made: the host does not take the values of these parameters, by number, each with the reason.
+    NotSet(Vec<(usize, String)>),
+}
+
+/// Why a trial that was made has no figures.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Without {
+    /// The server does not run with these changes.
+    Failed(String),
+    /// Neither it nor those that were made in its place count.
+    Doubtful(String),
+}
+
+impl Without {
+    pub(super) fn why(&self) -> &str {
+        let (Without::Failed(why) | Without::Doubtful(why)) = self;
+        why
+    }
 }
 
 /// The figures of a trial.

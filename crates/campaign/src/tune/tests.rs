@@ -204,6 +204,127 @@ fn a_night_ends_in_its_time_and_says_what_was_not_tried() {
 }
 
 #[test]
+fn what_cannot_be_set_is_left_out_and_condemns_nothing_else() {
+    // Few are compared, many screened.
+    for count in [3, 12] {
+        let mut effects = decoys(count);
+        effects[0] = Effect::NotSet;
+        effects[1] = Effect::Factor(1.3);
+        effects[2] = Effect::NotSet;
+        let mut world = World { offered: 100_000.0, ..World::new(effects, 3) };
+        let answer = world.answer(world.night(3));
+        let Verdict::Gains(gains) = &answer.verdict else { panic!("{answer:#?}") };
+        assert_eq!(gains.parts.iter().map(|part| part.parameter).collect::<Vec<_>>(), [1]);
+        for (at, row) in answer.rows.iter().enumerate() {
+            assert_eq!(matches!(row.state, RowState::NotSet(_)), at == 0 || at == 2, "{at}: {row:?}");
+            assert!(!matches!(row.state, RowState::Fails(_)), "{at}: {row:?}");
+        }
+    }
+    let mut world = World::new(vec![Effect::NotSet; 8], 3);
+    let answer = world.answer(world.night(3));
+    assert_eq!(answer.verdict, Verdict::Nothing { beyond: None });
+    assert!(answer.rows.iter().all(|row| matches!(row.state, RowState::NotSet(_))), "{answer:#?}");
+}
+
+#[test]
+fn what_could_be_set_once_and_cannot_any_more_is_no_part_of_the_answer() {
+    let mut effects = decoys(2);
+    effects[0] = Effect::Stage(vec![5_000.0, 15_000.0]);
+    let mut world = World::new(effects, 2);
+    let mut tuner = Tuner::new(world.night(2));
+    let shown = Shown::NotSet(vec![(0, "another one holds it".to_owned())]);
+    while tuner.found_so_far().is_empty() {
+        let Next::Trial(trial) = tuner.next() else { panic!() };
+        tuner.learn(&world.trial(&trial.changes), TRIAL_NS);
+    }
+    let answer = loop {
+        match tuner.next() {
+            Next::Done(answer) => break answer,
+            Next::Trial(trial) if trial.changes.contains_key(&0) => tuner.learn(&shown, TRIAL_NS),
+            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
+            Next::Disturbed(why) => panic!("{why}"),
+        }
+    };
+    assert!(matches!(answer.rows[0].state, RowState::NotSet(_)), "{answer:#?}");
+    assert!(matches!(answer.verdict, Verdict::Nothing { .. }), "{answer:#?}");
+}
+
+#[test]
+fn what_was_found_stays_where_its_next_step_cannot_be_set() {
+    let mut effects = decoys(2);
+    effects[0] = Effect::Factor(1.3);
+    let mut world = World { offered: 100_000.0, ..World::new(effects, 2) };
+    let mut tuner = Tuner::new(world.night(2));
+    let answer = loop {
+        match tuner.next() {
+            Next::Done(answer) => break answer,
+            Next::Trial(trial) if trial.changes.get(&0) == Some(&1) => {
+                tuner.learn(&Shown::NotSet(vec![(0, "it is too large".to_owned())]), TRIAL_NS);
+            }
+            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
+            Next::Disturbed(why) => panic!("{why}"),
+        }
+    };
+    let Verdict::Gains(gains) = &answer.verdict else { panic!("{answer:#?}") };
+    assert_eq!(gains.changes, [(0, 0)].into());
+}
+
+#[test]
+fn what_is_in_doubt_is_not_said_not_to_run() {
+    for count in [3, 12] {
+        let mut effects = decoys(count);
+        effects[0] = Effect::Doubtful;
+        let mut world = World::new(effects, 3);
+        let answer = world.answer(world.night(3));
+        assert!(answer.rows.iter().all(|row| !matches!(row.state, RowState::Fails(_))), "{answer:#?}");
+        if count == 3 {
+            assert!(matches!(answer.rows[0].state, RowState::NoEffectPossible | RowState::Doubtful(_)));
+        }
+    }
+}
+
+#[test]
+fn a_gain_whose_confirmation_is_in_doubt_is_said_and_not_denied() {
+    let mut effects = decoys(2);
+    effects[0] = Effect::Factor(1.5);
+    let mut world = World { offered: 100_000.0, ..World::new(effects, 2) };
+    let mut tuner = Tuner::new(world.night(2));
+    let answer = loop {
+        match tuner.next() {
+            Next::Done(answer) => break answer,
+            Next::Trial(trial) if trial.phase == Phase::Confirm && !trial.changes.is_empty() => {
+                tuner.learn(&Shown::Doubtful("the generator was the limit".to_owned()), TRIAL_NS);
+            }
+            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
+            Next::Disturbed(why) => panic!("{why}"),
+        }
+    };
+    let Verdict::NotConfirmed { changes, why } = &answer.verdict else { panic!("{answer:#?}") };
+    assert!(changes.contains_key(&0) && why.contains("the generator was the limit"), "{why}");
+    assert_eq!(answer.rows[0].state, RowState::NotConfirmed);
+}
+
+#[test]
+fn a_base_that_has_counted_before_ends_a_night_until_it_goes_on() {
+    let (mut world, _) = planted(1);
+    let mut tuner = Tuner::new(world.night(1));
+    let mut learn = |tuner: &mut Tuner| {
+        let Next::Trial(trial) = tuner.next() else { panic!() };
+        tuner.learn(&world.trial(&trial.changes), TRIAL_NS);
+    };
+    learn(&mut tuner);
+    for _ in 0..4 {
+        tuner.learn(&Shown::Doubtful("the host had no CPU".to_owned()), TRIAL_NS);
+    }
+    let Next::Disturbed(why) = tuner.next() else { panic!("{tuner:#?}") };
+    assert!(why.contains("the host had no CPU"), "{why}");
+    // A resume.
+    tuner.go_on();
+    learn(&mut tuner);
+    assert!(matches!(tuner.next(), Next::Trial(_)));
+}
+
+#[test]
 fn a_server_that_does_not_run_ends_the_night() {
     let (world, _) = planted(1);
     let mut tuner = Tuner::new(world.night(1));

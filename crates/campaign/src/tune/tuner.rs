@@ -22,7 +22,7 @@ use super::compare::{Arm, Compare, Compared, MOST_CYCLES};
 use super::confirm::{Confirm, is_above};
 use super::look::Look;
 use super::memory::Memory;
-use super::night::{Changes, Figures, Night, Shown, Trial};
+use super::night::{Changes, Figures, Night, Shown, Trial, Without};
 use super::screen::Screen;
 pub use state::Tuner;
 use state::{Seen, Stage};
@@ -32,6 +32,9 @@ use state::{Seen, Stage};
 pub enum Next {
     /// A trial; what it has shown is learned.
     Trial(Trial),
+    /// Nothing for now: trials of the base have counted before, and do not any more, for this reason. After
+    /// [`Tuner::go_on`] they are made again.
+    Disturbed(String),
     /// Nothing: this is the answer.
     Done(Box<Answer>),
 }
@@ -54,6 +57,8 @@ impl Tuner {
             memory: Memory::default(),
             has_ended_early: false,
             has_looked: false,
+            has_base: false,
+            disturbed: None,
             compares_named: false,
             has_compared_named: false,
             screen: None,
@@ -66,14 +71,22 @@ impl Tuner {
         &self.night
     }
 
+    /// Goes on after the host was disturbed.
+    pub fn go_on(&mut self) {
+        self.disturbed = None;
+    }
+
     /// What to do next. It is the same until a trial is learned.
     pub fn next(&self) -> Next {
         let trial = match &self.stage {
+            Stage::Done(answer) => return Next::Done(answer.clone()),
+            _ if self.disturbed.is_some() => {
+                return Next::Disturbed(self.disturbed.clone().unwrap_or_default());
+            }
             Stage::Look(look) => look.next(),
             Stage::Screen(screen) => screen.next(&self.night),
             Stage::Compare(compare) => Some(compare.next()),
             Stage::Confirm(confirm) => confirm.next(),
-            Stage::Done(answer) => return Next::Done(answer.clone()),
         };
         trial
             .map_or_else(|| Next::Done(Box::new(self.answer(Verdict::Nothing { beyond: None }))), Next::Trial)
@@ -93,17 +106,25 @@ impl Tuner {
     pub fn learn(&mut self, shown: &Shown, took_ns: u64) {
         let Next::Trial(trial) = self.next() else { return };
         self.elapsed_ns = self.elapsed_ns.saturating_add(took_ns);
+        if let Shown::NotSet(which) = shown {
+            self.leave_out(&trial, which);
+            return self.end_in_time();
+        }
         self.count(&trial);
         let shown = match shown {
             Shown::Doubtful(_) if self.again < self.night.retries => {
                 self.again += 1;
                 return self.end_in_time();
             }
-            Shown::Doubtful(why) => Err(format!("none of {} trials counts: {why}", self.again + 1)),
-            Shown::Failed(why) => Err(why.clone()),
+            Shown::Doubtful(why) => {
+                Err(Without::Doubtful(format!("none of {} trials counts: {why}", self.again + 1)))
+            }
+            Shown::Failed(why) => Err(Without::Failed(why.clone())),
             Shown::Counted(figures) => Ok(figures.clone()),
+            Shown::NotSet(_) => return,
         };
         self.again = 0;
+        self.has_base |= shown.is_ok() && trial.changes == self.base;
         self.take(&trial, shown);
         self.end_in_time();
     }
@@ -120,7 +141,7 @@ impl Tuner {
     }
 
     /// Hands the figures of a trial to the stage that asked for it, and goes to the next one where that has ended.
-    fn take(&mut self, trial: &Trial, shown: Result<Figures, String>) {
+    fn take(&mut self, trial: &Trial, shown: Result<Figures, Without>) {
         let logarithm = |figures: &Figures| figures.gain.max(f64::MIN_POSITIVE).ln();
         match &mut self.stage {
             Stage::Look(look) => match shown {
@@ -130,37 +151,85 @@ impl Tuner {
                         self.after_look();
                     }
                 }
-                Err(why) => self.without_base(why),
+                Err(without) => self.without_base(without.why().to_owned()),
             },
             Stage::Screen(screen) => {
-                screen.learn(shown.as_ref().map(logarithm).map_err(String::clone));
+                screen.learn(shown.as_ref().map(logarithm).map_err(Without::clone));
                 if screen.next(&self.night).is_none() {
                     let screen = screen.clone();
                     self.after_screen(screen);
                 }
             }
             Stage::Compare(compare) => {
-                match compare.learn(shown.as_ref().map(logarithm).map_err(String::clone)) {
-                    Compared::GoesOn => {}
-                    Compared::NoBase(why) => self.without_base(why),
-                    Compared::Ended(winner) => {
-                        let compare = compare.clone();
-                        self.after_compare(&compare, winner);
-                    }
-                }
+                let came = compare.learn(shown.as_ref().map(logarithm).map_err(Without::clone));
+                self.compare_goes_on(came);
             }
             Stage::Confirm(confirm) => {
                 let all: Changes = confirm.parts.iter().copied().collect();
                 if let Ok(figures) = &shown {
                     self.memory.see(figures, &trial.changes, &all);
                 }
-                confirm.learn(shown.ok().as_ref().map(logarithm));
+                confirm.learn(shown.as_ref().map(logarithm).map_err(Without::clone));
                 if confirm.next().is_none() {
                     let confirm = confirm.clone();
                     self.after_confirm(&confirm);
                 }
             }
             Stage::Done(_) => {}
+        }
+    }
+
+    fn compare_goes_on(&mut self, came: Compared) {
+        match came {
+            Compared::GoesOn => {}
+            Compared::NoBase(why) => self.without_base(why),
+            Compared::Ended(winner) => {
+                let Stage::Compare(compare) = &self.stage else { return };
+                let compare = compare.clone();
+                self.after_compare(&compare, winner);
+            }
+        }
+    }
+
+    /// Leaves parameters out that cannot be set. Where what was found before has one with the same value, it goes on
+    /// without it; where a further step cannot be set, it stays as it was found.
+    fn leave_out(&mut self, trial: &Trial, which: &[(usize, String)]) {
+        let mut was_found = false;
+        for (parameter, why) in which {
+            let is_found =
+                self.base.contains_key(parameter) && self.base.get(parameter) == trial.changes.get(parameter);
+            for seen in self.seen.iter_mut().skip(*parameter).take(1) {
+                seen.not_set = Some(why.clone());
+                seen.compared = seen.compared.filter(|_| !is_found);
+            }
+            if is_found {
+                was_found = true;
+                self.base.remove(parameter);
+                self.found.retain(|(found, _)| found != parameter);
+            }
+        }
+        if was_found {
+            match &self.stage {
+                Stage::Confirm(_) => self.confirm(),
+                _ => self.stage = Stage::Look(Look::new(self.base.clone(), !self.has_looked)),
+            }
+            return;
+        }
+        for (parameter, _) in which {
+            match &mut self.stage {
+                Stage::Screen(screen) => {
+                    screen.leave_out(*parameter);
+                    if screen.next(&self.night).is_none() {
+                        let screen = screen.clone();
+                        self.after_screen(screen);
+                    }
+                }
+                Stage::Compare(compare) => {
+                    let came = compare.leave_out(*parameter);
+                    self.compare_goes_on(came);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -270,8 +339,10 @@ impl Tuner {
     }
 
     /// Ends without an answer, but that what was found in earlier rounds, whose base did run, is confirmed, or not.
+    /// Where the base has counted before, it is the host that was disturbed, and the night may go on.
     fn without_base(&mut self, why: String) {
         match self.found.is_empty() {
+            true if self.has_base => self.disturbed = Some(why),
             true => self.stage = Stage::Done(Box::new(self.answer(Verdict::NoBase { why }))),
             false => self.confirm(),
         }
@@ -289,7 +360,11 @@ impl Tuner {
                 seen.is_worse = of_it
                     .map(|other| compare.found(other))
                     .all(|found| found.is_some_and(|(_, _, to)| to < 0.0));
-                seen.failed = arm.failed.clone().or(seen.failed.take());
+                match &arm.without {
+                    Some(Without::Failed(why)) => seen.failed = Some(why.clone()),
+                    Some(Without::Doubtful(why)) => seen.doubtful = Some(why.clone()),
+                    None => seen.doubtful = None,
+                }
             }
         }
         let of_named = std::mem::take(&mut self.compares_named);
@@ -348,9 +423,12 @@ impl Tuner {
     fn after_confirm(&mut self, confirm: &Confirm) {
         let shown = confirm.shown();
         if !shown.whole.is_some_and(is_above) {
-            // What was seen on the way was noise.
-            let verdict =
-                Verdict::Nothing { beyond: self.beyond().or(shown.whole.map(|whole| whole.estimate)) };
+            let beyond = || self.beyond().or(shown.whole.map(|whole| whole.estimate));
+            let verdict = match confirm.not_confirmed() {
+                Some(why) => Verdict::NotConfirmed { changes: confirm.parts.iter().copied().collect(), why },
+                // What was seen on the way was noise.
+                None => Verdict::Nothing { beyond: beyond() },
+            };
             self.stage = Stage::Done(Box::new(self.answer(verdict)));
             return;
         }

@@ -122,7 +122,7 @@ pub(crate) fn tune(flags: &TuneFlags) -> Outcome {
         return kept.not_started.map_or(Ok(OK), failed);
     }
     if flags.undo {
-        return undo();
+        return undo(flags.on.as_deref());
     }
     if flags.list {
         return print_list(flags);
@@ -221,7 +221,14 @@ fn named_by_diagnosis(run: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// Restores what is left of a tuner that is no more.
-fn undo() -> Outcome {
+fn undo(on: Option<&str>) -> Outcome {
+    let bad = |reason: String| Failure::bad_input(anyhow!("{reason}"));
+    // The journals of a host are on that host; those of its network namespaces are with them.
+    if let Some(On::Ssh(host)) = on.map(On::parse).transpose().map_err(bad)? {
+        return Err(bad(format!(
+            "`--undo --on ssh://{host}`: --undo restores this host only; type `dnsdyno tune --undo` on {host}"
+        )));
+    }
     let restored = undo_left(&state_folder()).map_err(Failure::run_failed)?;
     let mut out = std::io::stdout().lock();
     for one in &restored {

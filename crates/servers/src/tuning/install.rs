@@ -9,6 +9,7 @@
 //! ```
 
 use super::configuration::with_value;
+use super::pairs::pairs_to_set;
 use super::tunable::{Access, Scope, Tunable};
 use crate::server::Server;
 
@@ -113,9 +114,13 @@ fn udev(changes: &[Change<'_>], interface: &str) -> Option<InstallFile> {
     let lines = lines(changes, |change| {
         let value = change.value()?;
         let action = match &change.tunable.access {
-            Access::Ethtool { group, key } => {
-                format!("RUN+=\"/usr/sbin/ethtool {} {interface} {key} {value}\"", group.option_to_set())
-            }
+            Access::Ethtool { group, key } => match pairs_to_set(key, &value) {
+                Some(pairs) => {
+                    let (option, pairs) = (group.option_to_set(), pairs.join(" "));
+                    format!("RUN+=\"/usr/sbin/ethtool {option} {interface} {pairs}\"")
+                }
+                None => return Some(format!("# Set {key} to {value} by hand.\n")),
+            },
             Access::File { path, .. } if change.tunable.scope == Scope::Interface => {
                 file_of_interface(path, interface, &value)
             }
@@ -343,6 +348,23 @@ mod tests {
         assert!(text_of(&files, "/etc/default/named").text.contains("# Take -n and its value out"));
         let again = reversed(&back);
         assert_eq!(again.last().map(|change| change.new.clone()), Some(Some("1".to_owned())));
+    }
+
+    #[test]
+    fn a_feature_gets_the_values_of_its_parts_back() {
+        for (old, line) in [
+            (
+                "tx-tcp-segmentation on tx-tcp-mangleid-segmentation off",
+                "ethtool -K eth0 tx-tcp-segmentation on tx-tcp-mangleid-segmentation off\"\n",
+            ),
+            ("off [requested on]", "ethtool -K eth0 tso on\"\n"),
+            ("on", "ethtool -K eth0 tso on\"\n"),
+            ("a b c", "# Set tso to a b c by hand.\n"),
+        ] {
+            let back = reversed(&[change("card", "feature.tso", Some(old), "off")]);
+            let files = install_files(&back, None, Some("eth0"));
+            assert!(files[0].text.ends_with(line), "{}", files[0].text);
+        }
     }
 
     #[test]

@@ -74,10 +74,15 @@ impl Tunable {
 
     /// Values to try in place of the present one, the nearest to it first. None is the present one or outside of the
     /// range. `None` = the present value is not known, and only values that do not depend on it are given. `cpus` =
-    /// the CPUs that the server may use.
+    /// how many CPUs the server may use, from number 0 on.
     pub fn candidates(&self, present: Option<&str>, cpus: u32) -> Vec<String> {
+        self.candidates_on(present, &(0..cpus).collect::<Vec<_>>())
+    }
+
+    /// The same where the server may use the CPUs of these numbers.
+    pub fn candidates_on(&self, present: Option<&str>, cpus: &[u32]) -> Vec<String> {
         let present = present.map(|text| self.chosen(text));
-        self.values.candidates(present, cpus)
+        self.values.candidates_on(present, cpus)
     }
 
     /// Whether a value may be set.

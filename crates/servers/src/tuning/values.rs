@@ -45,7 +45,7 @@ pub enum Values {
 }
 
 impl Values {
-    pub(super) fn candidates(&self, present: Option<&str>, cpus: u32) -> Vec<String> {
+    pub(super) fn candidates_on(&self, present: Option<&str>, cpus: &[u32]) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for value in self.tried(present, cpus) {
             let is_known = |known: &str| self.same(known, &value);
@@ -60,7 +60,8 @@ impl Values {
     }
 
     /// What the row says, in the order in which it is tried.
-    fn tried(&self, present: Option<&str>, cpus: u32) -> Vec<String> {
+    fn tried(&self, present: Option<&str>, numbers: &[u32]) -> Vec<String> {
+        let cpus = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         match self {
             Values::Number { steps, unit, .. } => {
                 let present = present.and_then(|text| number(text, unit));
@@ -77,9 +78,10 @@ impl Values {
             }
             Values::CpuMask { zero, halves } => {
                 let off = zero.then(|| "0".to_owned());
-                let half = cpus / 2;
-                let halves = [mask(0, half), mask(half, cpus)].into_iter().filter(|_| *halves && half > 0);
-                [mask(0, cpus)].into_iter().chain(halves).chain(off).collect()
+                let (first, second) = numbers.split_at(numbers.len() / 2);
+                let may_halve = *halves && !first.is_empty();
+                let halves = [mask(first), mask(second)].into_iter().filter(|_| may_halve);
+                [mask(numbers)].into_iter().chain(halves).chain(off).collect()
             }
             Values::Nothing => Vec::new(),
         }
@@ -152,13 +154,13 @@ fn switch(word: &str) -> Option<bool> {
     }
 }
 
-/// The mask of the CPUs from this one up to, and without, that one, as the kernel writes it: groups of eight digits.
-fn mask(from: u32, to: u32) -> String {
+/// The mask of the CPUs of these numbers, as the kernel writes it: groups of eight digits.
+fn mask(cpus: &[u32]) -> String {
     let digit = |number: u32| {
-        let bits = (0..4).filter(|bit| (from..to).contains(&(number * 4 + bit))).map(|bit| 1 << bit);
+        let bits = (0..4).filter(|bit| cpus.contains(&(number * 4 + bit))).map(|bit| 1 << bit);
         char::from_digit(bits.sum(), 16).unwrap_or('0')
     };
-    let digits = to.div_ceil(4).max(1);
+    let digits = cpus.iter().max().map_or(1, |last| last / 4 + 1);
     let mut text = String::new();
     for number in (0..digits).rev() {
         text.push(digit(number));
@@ -178,6 +180,12 @@ fn plain_mask(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Values {
+        fn candidates(&self, present: Option<&str>, cpus: u32) -> Vec<String> {
+            self.candidates_on(present, &(0..cpus).collect::<Vec<_>>())
+        }
+    }
 
     fn read(text: &str) -> Values {
         #[derive(Deserialize)]
@@ -262,6 +270,8 @@ mod tests {
         assert_eq!(values.candidates(Some("0"), 40), ["ff,ffffffff"]);
         let interrupts = read("{ cpu-mask = { zero = false, halves = true } }");
         assert_eq!(interrupts.candidates(Some("f"), 4), ["3", "c"]);
+        // Those between them are off.
+        assert_eq!(interrupts.candidates_on(Some("f"), &[0, 2, 33, 35]), ["a,00000005", "5", "a,00000000"]);
         assert!(
             interrupts.allows("0").is_err()
                 && interrupts.allows("xyz").is_err()

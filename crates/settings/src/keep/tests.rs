@@ -226,3 +226,19 @@ fn a_server_that_its_client_did_not_start_again_is_started_by_the_keeper() {
     drop(pair.requests);
     assert_eq!(pair.keeper.join().unwrap().not_started.unwrap(), "`echo no; exit 3` failed: no");
 }
+
+#[test]
+fn without_a_journal_the_client_is_told_so() {
+    let mut pair = Pair::new(LONG);
+    // A file where the folder of the journals would be.
+    fs::create_dir_all(pair.folder.path().join("state")).unwrap();
+    fs::write(changes_folder(&pair.folder.path().join("state")), "").unwrap();
+    pair.ask(&Request::Write { item: swappiness(), value: "1".to_owned() });
+    assert!(matches!(pair.answer(), Answer::NoJournal(why) if why.contains("the journal cannot be written")));
+    assert_eq!(pair.value(), "60\n");
+    pair.ask(&Request::Write {
+        item: Item::Kernel { path: "/proc/sys/vm/none".into() },
+        value: "1".to_owned(),
+    });
+    assert!(matches!(pair.answer(), Answer::Refused(_)));
+}

@@ -242,10 +242,9 @@ fn digits(figure: f64) -> String {
             format!("{sign}{}", count(size.round() as u64))
         }
         size if size >= 0.995 => format!("{figure:.1}"),
-        size if size >= 0.01 || size < SMALLEST_SHOWN => {
-            format!("{:.2}", if size < SMALLEST_SHOWN { 0.0 } else { figure })
-        }
-        _ => format!("{figure:.4}"),
+        size if size < SMALLEST_SHOWN => "0.00".to_owned(),
+        size if size < 0.01 => format!("{figure:.4}"),
+        _ => format!("{figure:.2}"),
     }
 }
 

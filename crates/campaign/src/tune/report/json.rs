@@ -53,6 +53,9 @@ fn verdict(report: &TuneReport<'_>) -> Value {
             })
         }
         Verdict::Nothing { beyond } => json!({ "kind": "nothing", "beyond": beyond }),
+        Verdict::NotConfirmed { why, .. } => {
+            json!({ "kind": "not_confirmed", "changes": words::not_confirmed(report), "why": why })
+        }
         Verdict::NotOverloaded => json!({ "kind": "not_overloaded" }),
         Verdict::NoBase { why } => json!({ "kind": "no_base", "why": why }),
     }

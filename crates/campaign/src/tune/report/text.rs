@@ -40,10 +40,12 @@ pub fn tune_text(report: &TuneReport<'_>, width: usize) -> String {
 /// The parameters that are no part of the answer, by how they fared.
 fn others(out: &mut String, report: &TuneReport<'_>, width: usize) {
     let groups = [
+        ("not_confirmed", "a gain that is not confirmed"),
         ("dropped", "no gain beside the others"),
         ("no_gain", "no gain"),
         ("worse", "worse"),
         ("fails", "the server does not run with"),
+        ("doubtful", "not known, because none of the trials with it counts"),
         ("no_effect_possible", "no effect possible, because no counter on which they act has moved"),
         ("not_tried", "not tried"),
     ];

@@ -27,6 +27,11 @@ pub fn sentence(report: &TuneReport<'_>) -> String {
             )
         }
         Verdict::Nothing { beyond: None } => format!("nothing was found that helps {server}"),
+        Verdict::NotConfirmed { why, .. } => format!(
+            "{server} gained with {}, and this could not be confirmed: {}",
+            not_confirmed(report).join(", "),
+            safe(why)
+        ),
         Verdict::NotOverloaded => format!(
             "{server} answers all of this load, so that no change can show a gain: give a higher --rate, or judge by \
              latency (--judge p99)"
@@ -67,6 +72,16 @@ pub fn changes(report: &TuneReport<'_>, gains: &Gains) -> Vec<[String; 6]> {
     gains.parts.iter().filter_map(row).collect()
 }
 
+/// The changes that gained and could not be confirmed: `tcp-clients = 600`.
+pub fn not_confirmed(report: &TuneReport<'_>) -> Vec<String> {
+    let Verdict::NotConfirmed { changes, .. } = &report.answer.verdict else { return Vec::new() };
+    let word = |(parameter, value): (&usize, &usize)| {
+        let of = report.parameters.get(*parameter)?;
+        Some(format!("{} = {}", safe(&of.id), safe(of.values.get(*value)?)))
+    };
+    changes.iter().filter_map(word).collect()
+}
+
 /// How a parameter fared.
 pub fn state(row: &Row) -> String {
     match &row.state {
@@ -76,6 +91,9 @@ pub fn state(row: &Row) -> String {
         RowState::Worse => "worse".to_owned(),
         RowState::NoEffectPossible => "no effect possible here".to_owned(),
         RowState::Fails(why) => format!("the server does not run with it: {}", first_line(why)),
+        RowState::NotConfirmed => "gain, not confirmed".to_owned(),
+        RowState::Doubtful(why) => format!("not known, none of its trials counts: {}", first_line(why)),
+        RowState::NotSet(why) => format!("could not be set: {}", first_line(why)),
         RowState::NotTried => "not tried".to_owned(),
     }
 }
@@ -89,6 +107,9 @@ pub fn state_key(row: &Row) -> &'static str {
         RowState::Worse => "worse",
         RowState::NoEffectPossible => "no_effect_possible",
         RowState::Fails(_) => "fails",
+        RowState::NotConfirmed => "not_confirmed",
+        RowState::Doubtful(_) => "doubtful",
+        RowState::NotSet(_) => "not_set",
         RowState::NotTried => "not_tried",
     }
 }

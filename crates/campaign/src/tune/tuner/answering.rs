@@ -37,6 +37,10 @@ impl Tuner {
             Verdict::Gains(gains) => gains.parts.iter().map(|part| part.parameter).collect(),
             _ => Vec::new(),
         };
+        let is_not_confirmed = |at: &usize| match &verdict {
+            Verdict::NotConfirmed { changes, .. } => changes.contains_key(at),
+            _ => false,
+        };
         // Before the counters were looked at, nothing is known of them.
         let is_known = self.has_looked && !matches!(verdict, Verdict::NotOverloaded | Verdict::NoBase { .. });
         let row = |(at, seen): (usize, &Seen)| {
@@ -46,10 +50,13 @@ impl Tuner {
             }));
             let state = match seen {
                 _ if gaining.contains(&at) => RowState::Gain,
+                _ if is_not_confirmed(&at) => RowState::NotConfirmed,
                 Seen { is_dropped: true, .. } => RowState::Dropped,
+                Seen { not_set: Some(why), compared: None, .. } => RowState::NotSet(why.clone()),
                 Seen { failed: Some(why), .. } => RowState::Fails(why.clone()),
                 Seen { is_possible: false, .. } if is_known => RowState::NoEffectPossible,
                 Seen { trials: 0, .. } => RowState::NotTried,
+                Seen { doubtful: Some(why), .. } => RowState::Doubtful(why.clone()),
                 Seen { compared: Some((_, _, to)), .. } if *to < 0.0 => RowState::Worse,
                 // It gained before another one that does the same was found.
                 Seen { compared: Some((_, from, _)), .. } if *from > 0.0 && !gaining.is_empty() => {
@@ -62,9 +69,12 @@ impl Tuner {
         };
         let values: usize = self.night.parameters.iter().map(|parameter| parameter.values.len()).sum();
         let values = u32::try_from(values).unwrap_or(u32::MAX);
-        let notes = self.has_ended_early.then(|| ENDED_EARLY.to_owned()).into_iter().collect();
+        let rows: Vec<Row> = self.seen.iter().enumerate().map(row).collect();
+        let is_doubtful = rows.iter().any(|row| matches!(row.state, RowState::Doubtful(_)));
+        let notes = [(self.has_ended_early, ENDED_EARLY), (is_doubtful, SOME_DOUBTFUL)];
+        let notes = notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_owned()).collect();
         Answer {
-            rows: self.seen.iter().enumerate().map(row).collect(),
+            rows,
             trials: self.trials.clone(),
             one_at_a_time: values.saturating_mul(2).saturating_mul(self.night.pairs),
             rounds: self.rounds,
@@ -73,6 +83,9 @@ impl Tuner {
         }
     }
 }
+
+const SOME_DOUBTFUL: &str = "of some parameters no trial counts: whether they gain is not known, and this answer does \
+                             not say that they do not";
 
 const ENDED_EARLY: &str = "the time was over before every parameter that may help was compared; with a longer --for \
                            more may be found";

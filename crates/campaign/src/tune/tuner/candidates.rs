@@ -24,12 +24,13 @@ impl Tuner {
         Arm { differences: differences.unwrap_or_default(), ..Arm::new(parameter, value) }
     }
 
-    /// The parameters that may still gain: a counter points to them, there is a value left, and nothing speaks against
-    /// them.
+    /// The parameters that may still gain: a counter points to them, there is a value left that can be set, and nothing
+    /// speaks against them.
     pub(super) fn candidates(&self) -> Vec<usize> {
         let may = |(at, seen): (usize, &Seen)| {
             let is_left = !self.values_of(at).is_empty();
-            (seen.is_possible && is_left && seen.failed.is_none() && !seen.is_worse).then_some(at)
+            let runs = seen.failed.is_none() && seen.not_set.is_none();
+            (seen.is_possible && is_left && runs && !seen.is_worse).then_some(at)
         };
         self.seen.iter().enumerate().filter_map(may).collect()
     }

@@ -27,6 +27,9 @@ pub struct Tuner {
     pub(super) memory: Memory,
     pub(super) has_ended_early: bool,
     pub(super) has_looked: bool,
+    /// Whether a trial of the base has counted, and why the last ones did not any more.
+    pub(super) has_base: bool,
+    pub(super) disturbed: Option<String>,
     /// Whether those are compared that a diagnosis or a counter names, and whether a diagnosis has been heard.
     pub(super) compares_named: bool,
     pub(super) has_compared_named: bool,
@@ -56,6 +59,10 @@ pub(super) struct Seen {
     /// Whether it was worse than what is changed now, without it.
     pub(super) is_worse: bool,
     pub(super) failed: Option<String>,
+    /// Why none of the trials counts in which it was compared last.
+    pub(super) doubtful: Option<String>,
+    /// Why the host does not take its values.
+    pub(super) not_set: Option<String>,
     pub(super) is_dropped: bool,
     pub(super) trials: u32,
 }

@@ -275,6 +275,25 @@ fn the_catalogue_is_listed_with_the_values_of_this_host() {
 }
 
 #[test]
+fn without_a_way_to_restart_what_needs_a_restart_is_not_tried() {
+    let work = Workplace::with_queries();
+    let said = |more: &str| {
+        let words = "tune -s 127.0.0.1:5300 -d q.txt --rate 100 --software nsd --dry-run";
+        let words = format!("{words} --parameter net.core.rmem_default --parameter {PARAMETER} {more}");
+        work.dnsdyno(&words).gives(0).stdout
+    };
+    let (without, with) = (said(""), said("--restart true"));
+    assert!(
+        without.contains("net.core.rmem_default: it holds only after the server is started again"),
+        "{without}"
+    );
+    assert!(with.contains("\n  net.core.rmem_default = "), "{with}");
+    for printed in [without, with] {
+        assert!(printed.contains(&format!("\n  {PARAMETER} = ")), "{printed}");
+    }
+}
+
+#[test]
 fn parameters_that_a_diagnosis_names_come_first() {
     if !require(&[Need::Root, Need::Server("nsd")]) {
         return;
@@ -316,6 +335,10 @@ fn what_is_wrong_in_a_tuning_is_said_before_anything_is_changed() {
     work.dnsdyno("tune night.toml --pairs 3").ends_refused(2, &["from 10 to 200"]);
     work.dnsdyno("tune night.toml --judge p98").ends_refused(2, &["answered, or a percentile"]);
     work.dnsdyno("tune night.toml --rate 5k").ends_refused(2, &["remove the options of -s, or the file"]);
+    let search = "find = { method = \"search\", trial = \"200ms\", while = [\"loss<1%\"] }";
+    work.write("search.toml", NIGHT.replace("rate = \"20k\"\nfor = \"600ms\"", search));
+    work.dnsdyno("tune search.toml --judge p99").ends_refused(2, &["the load is a search", "remove `judge`"]);
+    work.dnsdyno("tune --undo --on ssh://ns1").ends_refused(2, &["this host only", "tune --undo` on ns1"]);
     work.dnsdyno("tune -s 127.0.0.1:5300 -d q.txt --software nsd --on ssh:ns1")
         .ends_refused(2, &["ssh://HOST"]);
     let there = "tune -s 127.0.0.1:5300 -d q.txt --rate 100";

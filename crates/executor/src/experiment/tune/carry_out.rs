@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, doubts};
 use dnsdyno_campaign::tune::{
-    Acting, Answer, Changes, Figures, Judge, Next, Night, Parameter, Shown, Trial, Tuner, figures,
+    Acting, Answer, Changes, Figures, Judge, Next, Night, Parameter, RowState, Shown, Trial, Tuner, figures,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Runner, StopCause};
-use dnsdyno_servers::tuning::Values;
+use dnsdyno_servers::tuning::{Needs, Values};
 use dnsdyno_settings::{Item, Restored, RestoredOutcome};
 use dnsdyno_text::units::{duration, rate};
 use serde::{Deserialize, Serialize};
 
 use super::apply::{of, started_with, words};
 use super::chosen::{Chosen, NotHere, OfStarted, chosen, wanted};
-use super::host::Host;
+use super::host::{Host, NotSet};
 use super::setup::TuneSetup;
 use crate::Journal;
 use crate::experiment::carry_out::{Maker, Ran, cpus, in_namespaces};
@@ -73,6 +73,7 @@ enum KeptShown {
     },
     Doubtful(String),
     Failed(String),
+    NotSet(Vec<(usize, String)>),
 }
 
 /// Carries a night out in `folder`, from where its journal ends, until it has its answer or is stopped. The host is
@@ -101,17 +102,31 @@ pub fn tune(
     let mut bench = Bench { setup, place: &place, cpus: &cpus, in_namespaces, stop, host, is_changed: false };
     let made = bench.carry_out(&mut journal, runner, watcher);
     // Also after an error: the host is as it was before anything else is said.
-    let restored = bench.restore();
-    let mut made = made?;
-    for one in restored.map_err(ExperimentError::Settings)? {
-        if one.outcome != RestoredOutcome::Restored {
-            watcher.says(&one.to_string());
-        }
-        if !one.is_as_before() {
-            made.not_restored.push(one);
-        }
+    let (restored, failed) = bench.restore();
+    restored
+        .iter()
+        .filter(|one| one.outcome != RestoredOutcome::Restored)
+        .for_each(|one| watcher.says(&one.to_string()));
+    let not_restored = restored.into_iter().filter(|one| !one.is_as_before()).collect();
+    ended(made, not_restored, failed)
+}
+
+/// How a night has ended, with what could not be restored, also where it has failed itself.
+fn ended(
+    made: Result<Tuned, ExperimentError>,
+    not_restored: Vec<Restored>,
+    failed: Option<String>,
+) -> Result<Tuned, ExperimentError> {
+    let told: Vec<String> = not_restored.iter().map(ToString::to_string).chain(failed.clone()).collect();
+    match made {
+        Ok(made) if failed.is_none() => Ok(Tuned { not_restored, ..made }),
+        Ok(_) => Err(ExperimentError::Settings(told.join("; "))),
+        Err(error) if told.is_empty() => Err(error),
+        Err(error) => Err(ExperimentError::Settings(format!(
+            "{error}; and when the host was to be as it was: {}",
+            told.join("; ")
+        ))),
     }
-    Ok(made)
 }
 
 /// What could be changed here, and what could not; nothing is set.
@@ -150,13 +165,17 @@ impl Bench<'_> {
         runner: &mut dyn Runner,
         watcher: &mut dyn Watcher,
     ) -> Result<Tuned, ExperimentError> {
-        let (chosen, not_here) = self.look(watcher)?;
+        let (chosen, mut not_here) = self.look(watcher)?;
         let mut tuner = Tuner::new(self.night(&chosen));
         replay(&mut tuner, &chosen, journal, watcher)?;
         loop {
             let trial = match tuner.next() {
                 Next::Trial(trial) => trial,
+                Next::Disturbed(why) => {
+                    return Err(ExperimentError::Settings(format!("{DISTURBED}: {why}; {GOES_ON}")));
+                }
                 Next::Done(answer) => {
+                    not_here.extend(not_set(&answer, &chosen));
                     let took_ns = tuner.elapsed_ns();
                     let (answer, not_restored) = (Some(*answer), Vec::new());
                     return Ok(Tuned { answer, chosen, not_here, stopped: None, took_ns, not_restored });
@@ -206,22 +225,28 @@ impl Bench<'_> {
         }
         let config = standing.as_ref().and_then(|standing| standing.files());
         let config = config.and_then(|[config, _]| fs::read_to_string(config).ok()).unwrap_or_default();
-        let count = dnsdyno_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
-        let cpus = u32::try_from(if self.cpus.servers.is_empty() { count } else { self.cpus.servers.len() });
-        let cpus = cpus.unwrap_or(1);
+        let cpus = self.cpus_of_server();
         for tunable in wanted {
             let looked = match (&tunable.gone, self.setup.kind()) {
                 (Some(gone), _) => Err(gone.clone()),
                 _ if tunable.cuts_off && !self.setup.options.allows(tunable) => Err(CUTS_OFF.to_owned()),
                 (None, Some(Kind::Started(started))) => {
                     let pair = standing.as_ref().and_then(|standing| standing.pair());
-                    let of = OfStarted { started, config: &config, server: self.setup.server, pair, cpus };
+                    let of =
+                        OfStarted { started, config: &config, server: self.setup.server, pair, cpus: &cpus };
                     of.look(tunable, &mut self.host)
                 }
                 (None, _) => self
                     .host
                     .look(tunable, self.setup.server, &self.setup.there)
-                    .and_then(|(how, present)| chosen(tunable, how, present, cpus)),
+                    .and_then(|looked| {
+                        match tunable.needs == Needs::Live || self.setup.there.restart.is_some() {
+                            true => Ok(looked),
+                            // The server would run on with what it had, and the value would seem to gain nothing.
+                            false => Err(NO_RESTART.to_owned()),
+                        }
+                    })
+                    .and_then(|(how, present)| chosen(tunable, how, present, &cpus)),
             };
             match looked {
                 Ok(one) => found.push(one),
@@ -231,6 +256,19 @@ impl Bench<'_> {
             }
         }
         Ok((found, not_here))
+    }
+
+    /// The numbers of the CPUs that the server may use: of one that is there, those of its host.
+    fn cpus_of_server(&mut self) -> Vec<u32> {
+        let is_started = matches!(self.setup.kind(), Some(Kind::Started(_)));
+        if let Some(cpus) = (!is_started).then(|| self.host.online_cpus()).flatten() {
+            return cpus;
+        }
+        let of_servers = match self.cpus.servers.is_empty() {
+            true => dnsdyno_sys::thread::allowed_cpus().unwrap_or_else(|_| vec![0]),
+            false => self.cpus.servers.clone(),
+        };
+        of_servers.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
     }
 
     fn night(&self, chosen: &[Chosen]) -> Night {
@@ -264,8 +302,8 @@ impl Bench<'_> {
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Shown>, ExperimentError> {
         // No load is there: the one before has ended.
-        if let Err(why) = self.set(&trial.changes, chosen)? {
-            return Ok(Some(Shown::Failed(why)));
+        if let Some(shown) = self.set(&trial.changes, chosen)? {
+            return Ok(Some(shown));
         }
         let mut setup = self.setup.setup.clone();
         if let Some(Kind::Started(started)) = setup.subjects.get_mut(self.setup.subject) {
@@ -302,34 +340,46 @@ impl Bench<'_> {
         })
     }
 
-    /// Restores the host, and starts a server that is there again as it was.
-    fn restore(&mut self) -> Result<Vec<Restored>, String> {
-        let restored = self.host.undo()?;
-        if std::mem::take(&mut self.is_changed) {
-            self.host.restart(&self.setup.there)?;
-        }
-        Ok(restored)
+    /// Restores the host, and starts a server that is there again as it was. Returns what became of each value, and why
+    /// the rest could not be done.
+    fn restore(&mut self) -> (Vec<Restored>, Option<String>) {
+        let restored = match self.host.undo() {
+            Ok(restored) => restored,
+            Err(why) => return (Vec::new(), Some(why)),
+        };
+        let restarted = match std::mem::take(&mut self.is_changed) {
+            true => self.host.restart(&self.setup.there).and_then(|restarted| restarted),
+            false => Ok(()),
+        };
+        (restored, restarted.err())
     }
 
-    /// Sets the values of the host and of a server that is there, from what they were; the inner error is of the
-    /// values.
-    fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Result<(), String>, ExperimentError> {
+    /// Sets the values of the host and of a server that is there, from what they were. Returns what that shows, where
+    /// no trial can be made with them.
+    fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Option<Shown>, ExperimentError> {
         let restored = self.host.undo().map_err(ExperimentError::Settings)?;
         if let Some(one) = restored.iter().find(|one| !one.is_as_before()) {
             return Err(ExperimentError::Settings(format!("{one}; {NO_BASE}")));
         }
-        let changes: Vec<_> =
-            of(changes, chosen).map(|(one, value)| (&one.how, one.tunable, value)).collect();
-        let set = self.host.set(&changes, self.setup.server, &self.setup.there);
+        let values: Vec<_> = of(changes, chosen).map(|(one, value)| (&one.how, one.tunable, value)).collect();
+        match self.host.set(&values, self.setup.server, &self.setup.there) {
+            Ok(()) => {}
+            // What was set of the others is restored before the next trial.
+            Err(NotSet::Refused(places, why)) => {
+                let numbers = places.into_iter().filter_map(|place| changes.keys().nth(place));
+                return Ok(Some(Shown::NotSet(numbers.map(|number| (*number, why.clone())).collect())));
+            }
+            Err(NotSet::Ended(why)) => return Err(ExperimentError::Settings(why)),
+        }
         if !matches!(self.setup.kind(), Some(Kind::There { .. })) {
-            return Ok(set);
+            return Ok(None);
         }
         // The server reads its configuration, and opens its sockets, under these values.
         let needs = !changes.is_empty() || self.is_changed;
-        let restarted = if needs { self.host.restart(&self.setup.there) } else { Ok(()) };
+        let restarted = if needs { self.host.restart(&self.setup.there) } else { Ok(Ok(())) };
         // One that did not start again may still run with what it had.
-        self.is_changed = !changes.is_empty() || restarted.is_err();
-        Ok(set.and(restarted))
+        self.is_changed = !changes.is_empty() || !matches!(restarted, Ok(Ok(())));
+        Ok(restarted.map_err(ExperimentError::Settings)?.err().map(Shown::Failed))
     }
 
     fn shown(&self, run: &Digest, changes: &Changes, chosen: &[Chosen]) -> Shown {
@@ -355,9 +405,9 @@ impl Bench<'_> {
                 None => self.setup.server.default_of(name)?.parse().ok(),
             }
         };
-        match figures(run, self.setup.checked.judge, &acting, named) {
+        match figures(run, self.setup.checked.judge, self.setup.errors_count, &acting, named) {
             Some(figures) => Shown::Counted(figures),
-            None => Shown::Doubtful("its record has no figure to judge it by".to_owned()),
+            None => Shown::Doubtful(NO_FIGURE.to_owned()),
         }
     }
 
@@ -368,7 +418,27 @@ impl Bench<'_> {
     }
 }
 
+/// The parameters that turned out, when they were to be set, to be none that can be changed here.
+fn not_set<'a>(answer: &'a Answer, chosen: &'a [Chosen]) -> impl Iterator<Item = NotHere> + 'a {
+    answer.rows.iter().zip(chosen).filter_map(|(row, one)| match &row.state {
+        RowState::NotSet(why) => {
+            Some(NotHere { id: one.tunable.id(), numbers: one.tunable.numbers.clone(), why: why.clone() })
+        }
+        _ => None,
+    })
+}
+
 const LONGEST_VALUE: usize = 80;
+
+const NO_FIGURE: &str = "it has no figure to judge it by: no query was answered in time, or none without an error \
+                         (FORMERR, SERVFAIL, NOTIMP, REFUSED)";
+
+const DISTURBED: &str = "the server was measured as it is before, and cannot be any more";
+
+const GOES_ON: &str =
+    "when the host is quiet again, type the same command: it goes on with the trials that it has";
+
+const NO_RESTART: &str = "it holds only after the server is started again: give --restart";
 
 const NO_BASE: &str =
     "the tuning ends, because its next trials would not begin with the values that the others had";
@@ -387,10 +457,13 @@ fn replay(
             continue;
         };
         let kept = kept(&folder)?;
+        // This trial was made after the host was disturbed, if it was.
+        tuner.go_on();
         check_same(tuner, chosen, &kept)?;
         tuner.learn(&kept.shown.into(), kept.took_ns);
         ended += 1;
     }
+    tuner.go_on();
     if ended + cut > 0 {
         watcher.resumed(ended, cut);
     }
@@ -424,7 +497,7 @@ fn check_same(tuner: &mut Tuner, chosen: &[Chosen], kept: &Kept) -> Result<(), E
     match tuner.next() {
         Next::Trial(trial) if named(&trial.changes, chosen) == kept.changes => Ok(()),
         Next::Trial(trial) => Err(differ(&said(&kept.changes), &said(&named(&trial.changes, chosen)))),
-        Next::Done(_) => Err(differ(&said(&kept.changes), "no further trial")),
+        Next::Done(_) | Next::Disturbed(_) => Err(differ(&said(&kept.changes), "no further trial")),
     }
 }
 
@@ -468,6 +541,7 @@ impl From<Shown> for KeptShown {
             }
             Shown::Doubtful(why) => KeptShown::Doubtful(why),
             Shown::Failed(why) => KeptShown::Failed(why),
+            Shown::NotSet(which) => KeptShown::NotSet(which),
         }
     }
 }
@@ -480,6 +554,7 @@ impl From<KeptShown> for Shown {
             }
             KeptShown::Doubtful(why) => Shown::Doubtful(why),
             KeptShown::Failed(why) => Shown::Failed(why),
+            KeptShown::NotSet(which) => Shown::NotSet(which),
         }
     }
 }
@@ -496,6 +571,10 @@ fn said(shown: &Shown, judge: Judge) -> String {
         }
         Shown::Doubtful(why) => format!("does not count: {why}"),
         Shown::Failed(why) => format!("does not run: {}", why.lines().next().unwrap_or_default()),
+        Shown::NotSet(which) => {
+            let why: Vec<&str> = which.iter().map(|(_, why)| why.as_str()).collect();
+            format!("not made, and goes on without what cannot be set: {}", why.join("; "))
+        }
     }
 }
 
@@ -503,3 +582,20 @@ fn said(shown: &Shown, judge: Judge) -> String {
 const TRIAL: &str = "trial.json";
 
 const CUTS_OFF: &str = "it may cut the host off from the network: allow it with --allow NAME";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_restored_is_told_with_the_error_that_ended_the_night() {
+        let error = || ExperimentError::Settings("the link is lost".to_owned());
+        let item = Item::Kernel { path: "/proc/sys/vm/swappiness".into() };
+        let left = Restored { item, outcome: RestoredOutcome::Failed("read-only".to_owned()) };
+        let said = ended(Err(error()), vec![left], Some("it does not start".to_owned())).unwrap_err();
+        for words in ["the link is lost", "vm.swappiness", "read-only", "it does not start"] {
+            assert!(said.to_string().contains(words), "{words}: {said}");
+        }
+        assert_eq!(ended(Err(error()), Vec::new(), None).unwrap_err().to_string(), "the link is lost");
+    }
+}

@@ -67,7 +67,8 @@ pub(super) struct OfStarted<'a> {
     pub(super) server: &'static Server,
     /// A pair of namespaces as each trial has it; `None` where trials have none.
     pub(super) pair: Option<&'a VethPair>,
-    pub(super) cpus: u32,
+    /// The CPUs of the server.
+    pub(super) cpus: &'a [u32],
 }
 
 impl OfStarted<'_> {
@@ -115,11 +116,11 @@ pub(super) fn chosen(
     tunable: &'static Tunable,
     how: How,
     present: Option<String>,
-    cpus: u32,
+    cpus: &[u32],
 ) -> Result<Chosen, String> {
     // The kernel puts tabs between numbers.
     let present = present.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let values = tunable.candidates(present.as_deref(), cpus);
+    let values = tunable.candidates_on(present.as_deref(), cpus);
     match (values.is_empty(), &present) {
         (false, _) => Ok(Chosen { tunable, how, present, values }),
         (true, Some(present)) => {

@@ -44,6 +44,24 @@ pub struct There {
     pub interface: Option<String>,
 }
 
+/// Why values were not set.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotSet {
+    /// The host does not take the values of these changes, by their places, for this reason.
+    Refused(Vec<usize>, String),
+    /// Nothing can be set any more: the keeper is lost, or has no journal.
+    Ended(String),
+}
+
+impl NotSet {
+    fn of(error: KeeperError, places: Vec<usize>) -> NotSet {
+        match error {
+            KeeperError::Refused(why) => NotSet::Refused(places, why),
+            other => NotSet::Ended(other.to_string()),
+        }
+    }
+}
+
 impl On {
     /// Reads `host`, `netns:NAME` or `ssh://HOST`.
     ///
@@ -101,6 +119,17 @@ fn host_and_port(text: &str) -> (String, Option<&str>) {
         _ => (text, None),
     };
     (host.replace(['[', ']'], ""), port)
+}
+
+/// The numbers in a list of CPUs as the kernel writes it: `0-3,6`.
+fn cpus_in(list: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        cpus.extend((from..=to).take(MOST_CPUS));
+    }
+    Some(cpus)
 }
 
 impl Host {
@@ -218,38 +247,54 @@ impl Host {
         changes: &[(&How, &Tunable, &str)],
         server: &Server,
         there: &There,
-    ) -> Result<(), String> {
-        let text = |error: KeeperError| error.to_string();
-        for (how, tunable, value) in changes {
-            tunable.allows(value)?;
+    ) -> Result<(), NotSet> {
+        for (place, (how, tunable, value)) in changes.iter().enumerate() {
+            tunable.allows(value).map_err(|why| NotSet::Refused(vec![place], why))?;
             if let How::Host(items) = how {
                 for item in items {
-                    self.keeper().and_then(|keeper| keeper.write(item, value)).map_err(text)?;
+                    let written = self.keeper().and_then(|keeper| keeper.write(item, value));
+                    written.map_err(|error| NotSet::of(error, vec![place]))?;
                 }
             }
         }
-        let of_config = || changes.iter().filter(|(how, ..)| **how == How::Configuration);
-        if let Some(path) = there.config.as_ref().filter(|_| of_config().next().is_some()) {
-            let config = self.config(path)?;
-            let changed = of_config().try_fold(config, |config, (_, tunable, value)| {
-                with_value(server, &config, &tunable.name, value).map_err(|error| error.to_string())
-            })?;
+        let of_config = changes.iter().enumerate().filter(|(_, (how, ..))| **how == How::Configuration);
+        let places: Vec<usize> = of_config.clone().map(|(place, _)| place).collect();
+        if let Some(path) = there.config.as_ref().filter(|_| !places.is_empty()) {
             let item = Item::File { path: path.clone() };
-            self.keeper().and_then(|keeper| keeper.write(&item, &changed)).map_err(text)?;
+            let cannot = |error| NotSet::of(error, places.clone());
+            let read = self.keeper().and_then(|keeper| keeper.read(&item)).map_err(cannot)?;
+            let gone = || NotSet::Refused(places.clone(), format!("{} is not there", path.display()));
+            let changed = of_config.clone().try_fold(
+                read.ok_or_else(gone)?,
+                |config, (place, (_, tunable, value))| {
+                    with_value(server, &config, &tunable.name, value)
+                        .map_err(|error| NotSet::Refused(vec![place], error.to_string()))
+                },
+            )?;
+            self.keeper().and_then(|keeper| keeper.write(&item, &changed)).map_err(cannot)?;
         }
         Ok(())
     }
 
-    /// Starts the server again.
-    pub(super) fn restart(&mut self, there: &There) -> Result<(), String> {
-        let Some(command) = &there.restart else { return Ok(()) };
-        let ended = self.keeper().and_then(|keeper| keeper.run(command, RESTART_WITHIN));
-        let ended = ended.map_err(|error| error.to_string())?;
-        match ended.status {
+    /// Starts the server again. The inner error is of the server, the outer one of the keeper.
+    pub(super) fn restart(&mut self, there: &There) -> Result<Result<(), String>, String> {
+        let Some(command) = &there.restart else { return Ok(Ok(())) };
+        let ended = match self.keeper().and_then(|keeper| keeper.run(command, RESTART_WITHIN)) {
+            Ok(ended) => ended,
+            Err(KeeperError::Refused(why)) => return Ok(Err(why)),
+            Err(error) => return Err(error.to_string()),
+        };
+        Ok(match ended.status {
             Some(0) => Ok(()),
             Some(status) => Err(format!("`{command}` ended with {status}: {}", ended.printed.trim())),
             None => Err(format!("`{command}` had not ended after {} s", RESTART_WITHIN.as_secs())),
-        }
+        })
+    }
+
+    /// The CPUs of the host that are online; `None` where they cannot be read.
+    pub(super) fn online_cpus(&mut self) -> Option<Vec<u32>> {
+        let (_, list) = self.kernel(vec![PathBuf::from(ONLINE)]).ok()?;
+        cpus_in(&list?)
     }
 
     /// Restores everything that was set; returns what became of each value. Where the keeper was killed, another one
@@ -290,6 +335,12 @@ impl Host {
     }
 }
 
+/// Which CPUs of a host are online.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+/// More in one range are an error of who says it: Linux has 8192 at most.
+const MOST_CPUS: usize = 8192;
+
 const LIST_WITHIN: Duration = Duration::from_secs(10);
 
 const UNDO: &str = "type `dnsdyno tune --undo` on the host of the server";
@@ -311,6 +362,24 @@ mod tests {
             ("[2001:db8::53]:22", "2001:db8::53", Some("22")),
         ] {
             assert_eq!(host_and_port(text), (host.to_owned(), port), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpus_are_read_by_their_numbers() {
+        assert_eq!(cpus_in("0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(cpus_in("3"), Some(vec![3]));
+        assert_eq!((cpus_in(""), cpus_in("0-x"), cpus_in("a")), (None, None, None));
+    }
+
+    #[test]
+    fn an_error_of_setting_is_of_a_value_and_any_other_ends_all() {
+        let refused = NotSet::of(KeeperError::Refused("no".to_owned()), vec![2]);
+        assert_eq!(refused, NotSet::Refused(vec![2], "no".to_owned()));
+        for error in
+            [KeeperError::NoJournal("full".to_owned()), KeeperError::Lost { words: "gone".to_owned() }]
+        {
+            assert!(matches!(NotSet::of(error, vec![2]), NotSet::Ended(_)));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, LoadOf, Order, Strictness, Subject};
+use dnsdyno_campaign::tune::Judge;
 use dnsdyno_plan::Draft;
 use dnsdyno_runner::Runner;
 use dnsdyno_servers::{Server, server_of, server_of_process};
@@ -33,6 +34,8 @@ pub struct TuneSetup {
     pub(super) on: On,
     /// How the server is changed, where it is there already.
     pub(super) there: There,
+    /// Whether answers count that say that the server has failed.
+    pub(super) errors_count: bool,
 }
 
 /// A server that is there already.
@@ -89,6 +92,11 @@ impl TuneSetup {
         };
         let options = options.over(of_table(&table));
         let checked = options.checked().map_err(wrong)?;
+        let is_search = design.loads.get(load).is_some_and(|load| load.kind == LoadKind::Search);
+        if is_search && checked.judge != Judge::Answered {
+            return Err(wrong(format!("`judge = \"{}\"`: {NO_LATENCY}", checked.judge.word())));
+        }
+        let errors_count = design.loads.get(load).is_some_and(|load| load.strictness.any_answer);
         wanted(server, &options).map_err(wrong)?;
         Ok(TuneSetup {
             setup,
@@ -99,6 +107,7 @@ impl TuneSetup {
             checked,
             on: On::Host,
             there: There::default(),
+            errors_count,
         })
     }
 
@@ -132,7 +141,9 @@ impl TuneSetup {
             "tune": word, "server": address, "draft": draft, "options": options,
             "on": format!("{on:?}"), "there": format!("{there:?}"),
         });
-        let strictness = Strictness { steady_permille: None, any_answer: true, keeps_doubtful };
+        // The answers that are errors can be taken away from a rate, and not from a percentile.
+        let any_answer = checked.judge == Judge::Answered;
+        let strictness = Strictness { steady_permille: None, any_answer, keeps_doubtful };
         let load = LoadOf {
             name: "load".to_owned(),
             kind: LoadKind::Run,
@@ -169,7 +180,8 @@ impl TuneSetup {
             tune: None,
             identity,
         };
-        Ok(TuneSetup { setup, subject: 0, load: 0, server: known, options, checked, on, there })
+        let (subject, load, errors_count) = (0, 0, false);
+        Ok(TuneSetup { setup, subject, load, server: known, options, checked, on, there, errors_count })
     }
 
     /// Its title.
@@ -227,6 +239,9 @@ const UNKNOWN_NS: u64 = 10_000_000_000;
 
 /// The start and the end of a server.
 const AROUND_NS: u64 = 1_500_000_000;
+
+const NO_LATENCY: &str = "the load is a search, whose trials are judged by the limit that each has found, not by a \
+                          latency: remove `judge`, or give a load with a `rate`";
 
 const NOT_STARTED: &str = "[tune] needs a [[server]] with a `template`; for a server that is there already, give -s, \
                            --software and --on on the command line instead of a file";
