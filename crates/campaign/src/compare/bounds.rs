@@ -81,8 +81,8 @@ pub enum Needed {
     NoPast,
 }
 
-/// Judges a bound. A metric that the user names is looked at alone. Where one side only refuses, its times, its rate and
-/// its loss are those of an error.
+/// Judges a bound. A metric that the user names is looked at alone. Where one side only refuses, its times, its rate
+/// and its loss are those of an error.
 pub(super) fn judge(bound: &ChangeBound, metrics: &[Compared], one_side_refuses: bool) -> BoundOutcome {
     let place = metrics.iter().position(|metric| metric.metric_is(&bound.of));
     let is_of_refusals =

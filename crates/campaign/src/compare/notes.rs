@@ -118,8 +118,8 @@ pub(super) fn of_runs(baseline: &[&ComparedRun], candidate: &[&ComparedRun]) -> 
     notes
 }
 
-/// The runs of one side whose responses were all refusals, where the other side has none: these are figures of an error,
-/// and no better ones.
+/// The runs of one side whose responses were all refusals, where the other side has none: their figures are those of
+/// an error, and no better ones.
 pub(super) fn one_side_refuses<'a>(notes: &'a [Note], baseline: &[String]) -> Option<&'a [String]> {
     let runs = notes.iter().find_map(|note| match note {
         Note::OnlyRefusals { runs } => Some(runs.as_slice()),

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use dnsdyno_capture::{CaptureError, CaptureReader, DnsMessage};
+use dnsdyno_capture::{CaptureError, CaptureReader, DnsMessage, SkipReason};
 use dnsdyno_measure::ReplayCounts;
+use dnsdyno_text::units::counted;
 use dnsdyno_wire::peek;
 
 use crate::SourceError;
 
 use super::answers::Answers;
 use super::clock::Clock;
-use super::scan::skipped;
 use super::servers::CapturedServer;
 
 /// Reads the queries of a capture.
@@ -142,3 +142,30 @@ fn is_wanted(captured: &DnsMessage<'_>, servers: &[CapturedServer], counts: &mut
 
 /// The message ID is the first field of the header.
 const ID_BYTES: usize = 2;
+
+/// `; it has 12 responses and 3 queries to other servers`; empty where it has nothing.
+pub(super) fn skipped(counts: &ReplayCounts) -> String {
+    let of = [
+        (counts.responses, "response", "responses"),
+        (counts.to_other_servers, "query to another server", "queries to other servers"),
+        (counts.malformed, "query that is not valid", "queries that are not valid"),
+    ];
+    let parts: Vec<_> = of
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| counted(count, one, many))
+        .chain(
+            counts
+                .capture
+                .skipped
+                .iter()
+                .filter(|(_, count)| **count > 0)
+                .map(|(reason, count)| format!("{count} × {}", reason.words())),
+        )
+        .collect();
+    let advice = match counts.capture.skipped.of(SkipReason::OtherPort) {
+        0 => "",
+        _ => "; for queries to another port than 53 add --captured-server ADDRESS:PORT",
+    };
+    if parts.is_empty() { String::new() } else { format!("; it has {}{advice}", parts.join(", ")) }
+}

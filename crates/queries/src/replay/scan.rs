@@ -4,13 +4,11 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use dnsdyno_capture::{CaptureError, SkipReason};
-use dnsdyno_measure::ReplayCounts;
-use dnsdyno_text::units::counted;
+use dnsdyno_capture::CaptureError;
 use dnsdyno_wire::peek;
 use ring::digest::{Context, SHA256};
 
-use super::reader::QueryReader;
+use super::reader::{QueryReader, skipped};
 use crate::OTHER_TYPES;
 
 /// What a capture holds.
@@ -78,33 +76,6 @@ impl Scan {
         scan.skipped = skipped(&reader.counts());
         Ok(Some(scan))
     }
-}
-
-/// `; it has 12 responses and 3 queries to other servers`; empty where it has nothing.
-pub(super) fn skipped(counts: &ReplayCounts) -> String {
-    let of = [
-        (counts.responses, "response", "responses"),
-        (counts.to_other_servers, "query to another server", "queries to other servers"),
-        (counts.malformed, "query that is not valid", "queries that are not valid"),
-    ];
-    let parts: Vec<_> = of
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| counted(count, one, many))
-        .chain(
-            counts
-                .capture
-                .skipped
-                .iter()
-                .filter(|(_, count)| **count > 0)
-                .map(|(reason, count)| format!("{count} × {}", reason.words())),
-        )
-        .collect();
-    let advice = match counts.capture.skipped.of(SkipReason::OtherPort) {
-        0 => "",
-        _ => "; for queries to another port than 53 add --captured-server ADDRESS:PORT",
-    };
-    if parts.is_empty() { String::new() } else { format!("; it has {}{advice}", parts.join(", ")) }
 }
 
 /// The types of a source that is read only once, and all others.

@@ -65,7 +65,8 @@ fn undecided(comparison: &Comparison) -> String {
         let runs: Vec<String> = runs.iter().map(|run| safe(run)).collect();
         let runs = runs.join(", ");
         return format!(
-            "Undecided: every response of {runs} was REFUSED or SERVFAIL: times and rates of that side are those of an error."
+            "Undecided: every response of {runs} was REFUSED or SERVFAIL: times and rates of that side are those of \
+             an error."
         );
     }
     let mut sentence = "Undecided:".to_owned();

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::apply::{of, started_with, words};
 use super::chosen::{Chosen, NotHere, OfStarted, chosen, wanted};
 use super::host::{Host, NotSet};
+use super::kept_shown::KeptShown;
 use super::setup::TuneSetup;
 use crate::Journal;
 use crate::experiment::carry_out::{Maker, Ran, cpus, in_namespaces};
@@ -58,22 +59,6 @@ struct Kept {
     #[serde(default)]
     present: BTreeMap<String, String>,
     shown: KeptShown,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum KeptShown {
-    Counted {
-        gain: f64,
-        moved: Vec<bool>,
-        #[serde(default)]
-        accounts_for: Vec<f64>,
-        is_saturated: bool,
-        memory_bytes: Option<u64>,
-    },
-    Doubtful(String),
-    Failed(String),
-    NotSet(Vec<(usize, String)>),
 }
 
 /// Carries a night out in `folder`, from where its journal ends, until it has its answer or is stopped. The host is
@@ -531,32 +516,6 @@ fn kept(folder: &Path) -> Result<Kept, ExperimentError> {
     let cannot = |source| ExperimentError::Found { path: path.clone(), source };
     let text = dnsdyno_record::read_regular(&path).map_err(cannot)?;
     serde_json::from_str(&text).map_err(|error| cannot(error.into()))
-}
-
-impl From<Shown> for KeptShown {
-    fn from(shown: Shown) -> KeptShown {
-        match shown {
-            Shown::Counted(Figures { gain, moved, accounts_for, is_saturated, memory_bytes }) => {
-                KeptShown::Counted { gain, moved, accounts_for, is_saturated, memory_bytes }
-            }
-            Shown::Doubtful(why) => KeptShown::Doubtful(why),
-            Shown::Failed(why) => KeptShown::Failed(why),
-            Shown::NotSet(which) => KeptShown::NotSet(which),
-        }
-    }
-}
-
-impl From<KeptShown> for Shown {
-    fn from(kept: KeptShown) -> Shown {
-        match kept {
-            KeptShown::Counted { gain, moved, accounts_for, is_saturated, memory_bytes } => {
-                Shown::Counted(Figures { gain, moved, accounts_for, is_saturated, memory_bytes })
-            }
-            KeptShown::Doubtful(why) => Shown::Doubtful(why),
-            KeptShown::Failed(why) => Shown::Failed(why),
-            KeptShown::NotSet(which) => Shown::NotSet(which),
-        }
-    }
 }
 
 /// A trial in a line.

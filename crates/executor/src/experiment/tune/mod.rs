@@ -13,6 +13,7 @@ mod carry_out;
 mod chosen;
 mod host;
 mod how;
+mod kept_shown;
 mod list;
 mod options;
 mod output;
