@@ -124,7 +124,7 @@ const HABITS: &[Habit] = &[
     habit("-k", "a certificate that is not verified (curl) is `--insecure`", ""),
     habit(
         "-L",
-        "the loss at which the maximum is sought (resperf) is `dnsdyno find --while 'loss<{}%'`",
+        "the loss that limits the maximum (resperf, in %) ends a load with `--stop-when 'loss>{}% for 3s'`",
         "1",
     ),
     habit("-M", "the transport (resperf) is `-m {}`, the HTTP method (flamethrower) is --http-method", "tcp"),

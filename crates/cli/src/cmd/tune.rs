@@ -367,5 +367,6 @@ Examples:
 The load must be more than the server holds, or be judged by latency: otherwise no change can show a
 gain. Ctrl-C restores the host; so does the keeper, a process beside this one, if this one is killed.
 
-Exit codes: 0 changes were found that gain; 1 nothing helps; 2 the options are not valid; 3 a server
-did not start, or a value could not be restored; 128 + the signal where it was stopped.";
+Exit codes: 0 changes were found that gain; 1 nothing helps, or a gain is not confirmed; 2 the
+options are not valid; 3 a server did not start, or a value could not be restored; 128 + the signal
+where it was stopped.";
