@@ -28,8 +28,8 @@ const MOST_BYTES = (15 * 1024 * 1024 * SECONDS) / TWO_DAYS_S;
 
 test("the page of two days has at most 15 MiB, draws its charts, and shows each second when it is zoomed", async () => {
   const draw = BUILT_FOR_IT ?? join(dirname(PROGRAM), "examples", "long_record");
-  const run = await made("long", (path) => promisify(execFile)(draw, [path, SECONDS, QUERIES_PER_SECOND]));
-  const file = await made("long.html", (path) => dnsdyno(["report", run, "--out", path]));
+  const run = await made("two-days", (path) => promisify(execFile)(draw, [path, SECONDS, QUERIES_PER_SECOND]));
+  const file = await made("two-days.html", (path) => dnsdyno(["report", run, "--out", path]));
   const { size } = await stat(file);
   assert.ok(size <= MOST_BYTES, `${size} bytes`);
 
