@@ -342,12 +342,15 @@ impl Bench<'_> {
     /// Sets the values of the host and of a server that is there, from what they were. Returns what that shows, where
     /// no trial can be made with them.
     fn set(&mut self, changes: &Changes, chosen: &[Chosen]) -> Result<Option<Shown>, ExperimentError> {
-        let restored = self.host.undo().map_err(ExperimentError::Settings)?;
-        if let Some(one) = restored.iter().find(|one| !one.is_as_before()) {
-            return Err(ExperimentError::Settings(format!("{one}; {NO_BASE}")));
-        }
+        self.undo()?;
         let values: Vec<_> = of(changes, chosen).map(|(one, value)| (&one.how, one.tunable, value)).collect();
-        match self.host.set(&values, self.setup.server, &self.setup.there) {
+        let mut set = self.host.set(&values, self.setup.server, &self.setup.there);
+        if matches!(set, Err(NotSet::Ended(_))) {
+            // The keeper was killed: another one restores what it had set, and sets the values.
+            self.undo()?;
+            set = self.host.set(&values, self.setup.server, &self.setup.there);
+        }
+        match set {
             Ok(()) => {}
             // What was set of the others is restored before the next trial.
             Err(NotSet::Refused(places, why)) => {
@@ -365,6 +368,15 @@ impl Bench<'_> {
         // One that did not start again may still run with what it had.
         self.is_changed = !changes.is_empty() || !matches!(restarted, Ok(Ok(())));
         Ok(restarted.map_err(ExperimentError::Settings)?.err().map(Shown::Failed))
+    }
+
+    /// Gives the host its own values again, without which no trial can be made.
+    fn undo(&mut self) -> Result<(), ExperimentError> {
+        let restored = self.host.undo().map_err(ExperimentError::Settings)?;
+        match restored.iter().find(|one| !one.is_as_before()) {
+            Some(one) => Err(ExperimentError::Settings(format!("{one}; {NO_BASE}"))),
+            None => Ok(()),
+        }
     }
 
     fn shown(&self, run: &Digest, changes: &Changes, chosen: &[Chosen]) -> Shown {
