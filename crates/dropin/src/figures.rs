@@ -1,7 +1,7 @@
 //! The figures of a run as the originals count them: only answers in time are answers; a query that has no such answer
 //! is lost; a query that a signal ended is neither.
 
-use dnsdyno_measure::{ExactFigures, HandshakeKind, Histogram, Rcodes, Statuses, Tally};
+use dnsdyno_measure::{ExactFigures, HandshakeKind, Histogram, Statuses, Tally};
 use dnsdyno_record::Digest;
 
 /// The sums of a run, or of an interval.
@@ -145,16 +145,10 @@ pub(crate) fn mean_bytes(bytes: u64, messages: u64) -> u64 {
     bytes.checked_div(messages).unwrap_or(0)
 }
 
-/// The answers in time by the RCODE in the header. Those that came late count by their RCODE in a tally too.
+/// The answers in time by the four bits of the RCODE in the header.
 pub(crate) fn in_time(tally: &Tally) -> [u64; 16] {
-    let (all, late) = (by_header(&tally.rcodes), by_header(&tally.rcodes_late_or_wrong));
-    std::array::from_fn(|code| all[code].saturating_sub(late[code]))
-}
-
-/// Counts by the four bits in the header of extended RCODEs.
-fn by_header(rcodes: &Rcodes) -> [u64; 16] {
     let mut counts = [0; 16];
-    for (rcode, count) in rcodes.iter() {
+    for (rcode, count) in tally.rcodes_in_time() {
         counts[usize::from(rcode & 0xF)] += count;
     }
     counts

@@ -216,7 +216,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                     }
                     Page::Passed { index, mut arrivals, resources, exhausted_ns } => {
                         let end_ns = (index + 1) * self.job.interval_ns;
-                        let is_of_load = exhausted_ns.is_none_or(|exhausted_ns| exhausted_ns >= end_ns);
+                        // The last query of a schedule is due a little before the end of its interval.
+                        let least_ns = end_ns - self.job.interval_ns / LOAD_PART;
+                        let is_of_load = exhausted_ns.is_none_or(|exhausted_ns| exhausted_ns >= least_ns);
                         self.add_resources(number, &mut arrivals, resources, is_of_load);
                         let pages = self.interval_pages(index);
                         pages.arrivals[number] = Some(arrivals);
@@ -555,6 +557,9 @@ fn use_of(page: &Option<Box<Arrivals>>) -> WorkerUse {
 
 /// CPU use is evaluated in runs of at least a second.
 const SHORTEST_JUDGED_NS: u64 = 1_000_000_000;
+
+/// An interval is one of the load where all but this part of it was.
+const LOAD_PART: u64 = 10;
 
 /// So much of its limit is what a closed loop sends that the limit holds back.
 const LIMIT_REACHED: f64 = 0.95;

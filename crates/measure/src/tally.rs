@@ -114,6 +114,13 @@ impl Tally {
         Tally { members: vec![MemberTally::default(); members], ..Tally::new(types) }
     }
 
+    /// Queries answered in time and rightly, by extended RCODE.
+    pub fn rcodes_in_time(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        let left =
+            |(code, count): (u16, u64)| (code, count.saturating_sub(self.rcodes_late_or_wrong.of(code)));
+        self.rcodes.iter().map(left)
+    }
+
     /// The counters of the fallback to TCP, created when first needed.
     #[inline]
     pub fn fallback_mut(&mut self) -> &mut Fallback {

@@ -183,6 +183,11 @@ impl CpuList {
         self.0.iter().any(|cpus| cpus.contains(&cpu))
     }
 
+    /// The numbers of its CPUs.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().cloned().flatten()
+    }
+
     /// How many CPUs it has; `None` beyond what can be counted.
     pub fn count(&self) -> Option<u64> {
         let of = |cpus: &RangeInclusive<usize>| (cpus.end() - cpus.start()).checked_add(1);

@@ -94,9 +94,8 @@ fn has_answered_all(run: &Digest, errors: u64) -> bool {
 
 /// Answers in time that say that the server has failed.
 fn errors(run: &Digest) -> u64 {
-    let tally = run.tally();
-    let in_time = |code: &u16| tally.rcodes.of(*code).saturating_sub(tally.rcodes_late_or_wrong.of(*code));
-    ERRORS.iter().map(in_time).sum()
+    let in_time = run.tally().rcodes_in_time();
+    in_time.filter(|(code, _)| ERRORS.contains(code)).map(|(_, count)| count).sum()
 }
 
 /// The sources of the server's side, of a kind.

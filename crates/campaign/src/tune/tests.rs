@@ -203,6 +203,20 @@ fn a_night_ends_in_its_time_and_says_what_was_not_tried() {
     }
 }
 
+/// The answer of a night whose trials show what `instead` says, or what they do in the world.
+fn answer_where(world: &mut World, mut tuner: Tuner, instead: impl Fn(&Trial) -> Option<Shown>) -> Answer {
+    loop {
+        match tuner.next() {
+            Next::Done(answer) => return *answer,
+            Next::Trial(trial) => {
+                let shown = instead(&trial).unwrap_or_else(|| world.trial(&trial.changes));
+                tuner.learn(&shown, TRIAL_NS);
+            }
+            Next::Disturbed(why) => panic!("{why}"),
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_set_is_left_out_and_condemns_nothing_else() {
     // Few are compared, many screened.
@@ -237,14 +251,8 @@ fn what_could_be_set_once_and_cannot_any_more_is_no_part_of_the_answer() {
         let Next::Trial(trial) = tuner.next() else { panic!() };
         tuner.learn(&world.trial(&trial.changes), TRIAL_NS);
     }
-    let answer = loop {
-        match tuner.next() {
-            Next::Done(answer) => break answer,
-            Next::Trial(trial) if trial.changes.contains_key(&0) => tuner.learn(&shown, TRIAL_NS),
-            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
-            Next::Disturbed(why) => panic!("{why}"),
-        }
-    };
+    let answer =
+        answer_where(&mut world, tuner, |trial| trial.changes.contains_key(&0).then(|| shown.clone()));
     assert!(matches!(answer.rows[0].state, RowState::NotSet(_)), "{answer:#?}");
     assert!(matches!(answer.verdict, Verdict::Nothing { .. }), "{answer:#?}");
 }
@@ -254,17 +262,9 @@ fn what_was_found_stays_where_its_next_step_cannot_be_set() {
     let mut effects = decoys(2);
     effects[0] = Effect::Factor(1.3);
     let mut world = World { offered: 100_000.0, ..World::new(effects, 2) };
-    let mut tuner = Tuner::new(world.night(2));
-    let answer = loop {
-        match tuner.next() {
-            Next::Done(answer) => break answer,
-            Next::Trial(trial) if trial.changes.get(&0) == Some(&1) => {
-                tuner.learn(&Shown::NotSet(vec![(0, "it is too large".to_owned())]), TRIAL_NS);
-            }
-            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
-            Next::Disturbed(why) => panic!("{why}"),
-        }
-    };
+    let tuner = Tuner::new(world.night(2));
+    let not_set = || Shown::NotSet(vec![(0, "it is too large".to_owned())]);
+    let answer = answer_where(&mut world, tuner, |trial| (trial.changes.get(&0) == Some(&1)).then(not_set));
     let Verdict::Gains(gains) = &answer.verdict else { panic!("{answer:#?}") };
     assert_eq!(gains.changes, [(0, 0)].into());
 }
@@ -288,17 +288,10 @@ fn a_gain_whose_confirmation_is_in_doubt_is_said_and_not_denied() {
     let mut effects = decoys(2);
     effects[0] = Effect::Factor(1.5);
     let mut world = World { offered: 100_000.0, ..World::new(effects, 2) };
-    let mut tuner = Tuner::new(world.night(2));
-    let answer = loop {
-        match tuner.next() {
-            Next::Done(answer) => break answer,
-            Next::Trial(trial) if trial.phase == Phase::Confirm && !trial.changes.is_empty() => {
-                tuner.learn(&Shown::Doubtful("the generator was the limit".to_owned()), TRIAL_NS);
-            }
-            Next::Trial(trial) => tuner.learn(&world.trial(&trial.changes), TRIAL_NS),
-            Next::Disturbed(why) => panic!("{why}"),
-        }
-    };
+    let tuner = Tuner::new(world.night(2));
+    let doubtful = || Shown::Doubtful("the generator was the limit".to_owned());
+    let is_of_change = |trial: &Trial| trial.phase == Phase::Confirm && !trial.changes.is_empty();
+    let answer = answer_where(&mut world, tuner, |trial| is_of_change(trial).then(doubtful));
     let Verdict::NotConfirmed { changes, why } = &answer.verdict else { panic!("{answer:#?}") };
     assert!(changes.contains_key(&0) && why.contains("the generator was the limit"), "{why}");
     assert_eq!(answer.rows[0].state, RowState::NotConfirmed);

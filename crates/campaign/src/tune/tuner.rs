@@ -78,15 +78,13 @@ impl Tuner {
 
     /// What to do next. It is the same until a trial is learned.
     pub fn next(&self) -> Next {
-        let trial = match &self.stage {
-            Stage::Done(answer) => return Next::Done(answer.clone()),
-            _ if self.disturbed.is_some() => {
-                return Next::Disturbed(self.disturbed.clone().unwrap_or_default());
-            }
-            Stage::Look(look) => look.next(),
-            Stage::Screen(screen) => screen.next(&self.night),
-            Stage::Compare(compare) => Some(compare.next()),
-            Stage::Confirm(confirm) => confirm.next(),
+        let trial = match (&self.stage, &self.disturbed) {
+            (Stage::Done(answer), _) => return Next::Done(answer.clone()),
+            (_, Some(why)) => return Next::Disturbed(why.clone()),
+            (Stage::Look(look), None) => look.next(),
+            (Stage::Screen(screen), None) => screen.next(&self.night),
+            (Stage::Compare(compare), None) => Some(compare.next()),
+            (Stage::Confirm(confirm), None) => confirm.next(),
         };
         trial
             .map_or_else(|| Next::Done(Box::new(self.answer(Verdict::Nothing { beyond: None }))), Next::Trial)

@@ -11,7 +11,7 @@
 
 use std::io::Write;
 
-use dnsdyno_measure::{Arrivals, Histogram, Rcodes, Tally};
+use dnsdyno_measure::{Arrivals, Histogram, Tally};
 use dnsdyno_record::Header;
 use dnsdyno_record::figures::{rate_qps, sent};
 
@@ -57,11 +57,9 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
     Ok(())
 }
 
-/// The responses in time with such an RCODE in the header. A tally counts those that came late, or were wrong, too.
 fn failures(tally: &Tally) -> u64 {
     let is_failure = |(code, _): &(u16, u64)| !matches!(*code & 0xF, NOERROR | NXDOMAIN);
-    let sum = |rcodes: &Rcodes| rcodes.iter().filter(is_failure).map(|(_, count)| count).sum::<u64>();
-    sum(&tally.rcodes).saturating_sub(sum(&tally.rcodes_late_or_wrong))
+    tally.rcodes_in_time().filter(is_failure).map(|(_, count)| count).sum()
 }
 
 /// The connections established, and how long they took: over TLS with the handshake. A QUIC connection is established

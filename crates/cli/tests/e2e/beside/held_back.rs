@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dnsdyno_responder::Faults;
+use dnsdyno_responder::{Faults, Share};
 
 use crate::support::{Workplace, responder};
 
@@ -39,6 +39,19 @@ fn a_window_that_alone_has_set_the_rate_is_told_from_a_limit_that_was_reached() 
         work.record(&format!("to-{limit}")).sum.unwrap().evidence.window
     };
     assert_eq!((window(10_000), window(100)), (10, 0));
+}
+
+#[test]
+fn the_busiest_worker_is_that_of_the_load_and_not_of_the_wait_for_the_last_responses() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
+    let words = "--rate 20k --for 2s --timeout 3s --workers 1 -o run";
+    work.dnsdyno(&format!("run -s {} -d q.txt {words}", server.address())).gives(1);
+    let cpu_ns: Vec<u64> = work.intervals("run").iter().map(|second| second.workers[0].cpu_ns).collect();
+    assert!(cpu_ns.len() > 3, "{cpu_ns:?}");
+    let of_load = (cpu_ns[0] + cpu_ns[1]) as f64 / 2e9;
+    let busiest = work.record("run").sum.unwrap().evidence.busiest_worker_cpu;
+    assert!((busiest - of_load).abs() < 1e-6, "{busiest} {of_load} {cpu_ns:?}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ fn three_processes_make_one_load_and_their_joined_record_has_what_the_server_cou
     let merged = work.dnsdyno("merge p3 p1 p2 --out joined").gives(0);
     let book = server.stop();
     let digest = is_answered_by_all(&work, "joined");
+    let hosts: Vec<&str> = digest.header.agents.iter().map(|agent| agent.host.as_str()).collect();
+    assert!(!hosts[0].is_empty() && hosts.iter().all(|host| *host == hosts[0]), "{hosts:?}");
     let names: Vec<&str> = digest.header.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(names, ["p1", "p2", "p3"], "in the order of their workers");
     assert_eq!(digest.tally().scheduled, 6_000);

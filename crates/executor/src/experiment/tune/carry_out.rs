@@ -246,14 +246,12 @@ impl Bench<'_> {
     /// The numbers of the CPUs that the server may use: of one that is there, those of its host.
     fn cpus_of_server(&mut self) -> Vec<u32> {
         let is_started = matches!(self.setup.kind(), Some(Kind::Started(_)));
-        if let Some(cpus) = (!is_started).then(|| self.host.online_cpus()).flatten() {
-            return cpus;
-        }
-        let of_servers = match self.cpus.servers.is_empty() {
+        let online = (!is_started).then(|| self.host.online_cpus()).flatten();
+        let cpus = online.unwrap_or_else(|| match self.cpus.servers.is_empty() {
             true => dnsdyno_sys::thread::allowed_cpus().unwrap_or_else(|_| vec![0]),
             false => self.cpus.servers.clone(),
-        };
-        of_servers.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+        });
+        cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect()
     }
 
     fn night(&self, chosen: &[Chosen]) -> Night {

@@ -8,6 +8,7 @@ use dnsdyno_page::quoted;
 use dnsdyno_servers::Server;
 use dnsdyno_servers::tuning::{Access, DeviceGroup, Tunable, sysctl_path, value_in, with_value};
 use dnsdyno_settings::{Item, Keeper, KeeperError, RESTART_WITHIN, Restored};
+use dnsdyno_sys::process::CpuList;
 
 use super::how::How;
 
@@ -119,17 +120,6 @@ fn host_and_port(text: &str) -> (String, Option<&str>) {
         _ => (text, None),
     };
     (host.replace(['[', ']'], ""), port)
-}
-
-/// The numbers in a list of CPUs as the kernel writes it: `0-3,6`.
-fn cpus_in(list: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in list.trim().split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
-        cpus.extend((from..=to).take(MOST_CPUS));
-    }
-    Some(cpus)
 }
 
 impl Host {
@@ -292,9 +282,9 @@ impl Host {
     }
 
     /// The CPUs of the host that are online; `None` where they cannot be read.
-    pub(super) fn online_cpus(&mut self) -> Option<Vec<u32>> {
+    pub(super) fn online_cpus(&mut self) -> Option<Vec<usize>> {
         let (_, list) = self.kernel(vec![PathBuf::from(ONLINE)]).ok()?;
-        cpus_in(&list?)
+        Some(CpuList::parse(&list?)?.numbers().take(MOST_CPUS).collect())
     }
 
     /// Restores everything that was set; returns what became of each value. Where the keeper was killed, another one
@@ -338,7 +328,7 @@ impl Host {
 /// Which CPUs of a host are online.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// More in one range are an error of who says it: Linux has 8192 at most.
+/// Linux has no more: a longer list is an error of who says it.
 const MOST_CPUS: usize = 8192;
 
 const LIST_WITHIN: Duration = Duration::from_secs(10);
@@ -363,13 +353,6 @@ mod tests {
         ] {
             assert_eq!(host_and_port(text), (host.to_owned(), port), "{text}");
         }
-    }
-
-    #[test]
-    fn cpus_are_read_by_their_numbers() {
-        assert_eq!(cpus_in("0-2,5\n"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(cpus_in("3"), Some(vec![3]));
-        assert_eq!((cpus_in(""), cpus_in("0-x"), cpus_in("a")), (None, None, None));
     }
 
     #[test]
